@@ -1,0 +1,42 @@
+package dev.nimble.device;
+
+import dev.nimble.graph.Graph;
+import dev.nimble.op.KernelChoices;
+import dev.nimble.op.OperatorExecutor;
+import dev.nimble.plan.ExecutionPlan;
+
+/**
+ * Something that runs kernels on streams. Thread-safe. Closing it closes nothing that it made: close
+ * recordings and executors first.
+ */
+public interface Device extends AutoCloseable {
+  /** The device's name with its kind, for reports: {@code cpu (2 cores)}. */
+  String name();
+
+  /** The most streams that can make progress at once. */
+  int concurrency();
+
+  /**
+   * Chooses a kernel for each node of {@code graph}.
+   *
+   * @throws dev.nimble.error.InvalidModelException if a node has no kernel here; names it
+   */
+  KernelChoices select(Graph graph);
+
+  /**
+   * Makes everything that a step of {@code plan} needs (memory, kernels, threads or handles), so that a
+   * replay only launches. The plan must have passed verification.
+   *
+   * @throws dev.nimble.error.DeviceException if the device fails or memory runs out; nothing is leaked
+   */
+  Recording record(ExecutionPlan plan);
+
+  /** Opens an executor that runs operators one at a time, as called. */
+  OperatorExecutor eager();
+
+  /** Recordings and executors made by this device that are not yet closed. */
+  int openResources();
+
+  @Override
+  void close();
+}

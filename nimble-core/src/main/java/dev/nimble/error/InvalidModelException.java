@@ -1,0 +1,31 @@
+package dev.nimble.error;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A model, graph or model file is wrong or uses something that is not supported. The user's to mend:
+ * the command line exits with 2.
+ */
+public final class InvalidModelException extends NimbleException {
+  private static final long serialVersionUID = 1L;
+
+  /** Says {@code what} is wrong, with no place. */
+  public InvalidModelException(String what) {
+    this(what, Location.NOWHERE, null);
+  }
+
+  /** Says {@code what} is wrong at {@code location}. */
+  public InvalidModelException(String what, Location location) {
+    this(what, location, null);
+  }
+
+  /** Says {@code what} is wrong at {@code location}, because of {@code cause}. */
+  public InvalidModelException(String what, Location location, @Nullable Throwable cause) {
+    super(what, location, cause);
+  }
+
+  /** The same error, with the file in which it was found. */
+  public InvalidModelException in(String file) {
+    return new InvalidModelException(what(), location().withFile(file), this);
+  }
+}

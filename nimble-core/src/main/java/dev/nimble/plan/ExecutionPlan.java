@@ -1,0 +1,27 @@
+package dev.nimble.plan;
+
+import com.google.common.collect.ImmutableList;
+import dev.nimble.graph.Graph;
+import dev.nimble.memory.MemoryPlan;
+import dev.nimble.op.KernelChoices;
+import dev.nimble.schedule.Schedule;
+
+/**
+ * Everything that a device needs to record a step. Immutable.
+ *
+ * @param graph what is computed
+ * @param kernels the kernel of each node
+ * @param schedule where the commands came from, for reports; devices read only {@code commands}
+ * @param memory the slice of each value
+ * @param streams how many streams the commands use
+ * @param events how many events the commands use
+ * @param commands in issue order: every event is recorded before it is waited for
+ */
+public record ExecutionPlan(
+    Graph graph,
+    KernelChoices kernels,
+    Schedule schedule,
+    MemoryPlan memory,
+    int streams,
+    int events,
+    ImmutableList<Command> commands) {}
