@@ -28,6 +28,9 @@ public interface OperatorExecutor extends AutoCloseable {
   /** Copies an operand to the host, after all work that it depends on. */
   Tensor download(Operand operand);
 
+  /** Says that {@code operand} is not used again, so that its memory may serve another. Idempotent. */
+  void release(Operand operand);
+
   /** Frees every operand. Idempotent. */
   @Override
   void close();
