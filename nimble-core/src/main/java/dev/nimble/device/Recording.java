@@ -1,6 +1,7 @@
 package dev.nimble.device;
 
 import dev.nimble.graph.Tensor;
+import dev.nimble.plan.Timeline;
 
 /**
  * A recorded step. Its memory is fixed for its life: replays always read and write the same buffers. Not

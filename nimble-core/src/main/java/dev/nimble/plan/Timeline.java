@@ -1,4 +1,4 @@
-package dev.nimble.device;
+package dev.nimble.plan;
 
 import com.google.common.collect.ImmutableList;
 import dev.nimble.graph.Node;
