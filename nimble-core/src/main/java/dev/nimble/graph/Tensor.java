@@ -201,7 +201,7 @@ public final class Tensor {
         bytes.put(index, (byte) (value != 0 ? 1 : 0));
         break;
       default:
-        setDouble(index, value);
+        setDouble(index, (double) value);
         break;
     }
   }
