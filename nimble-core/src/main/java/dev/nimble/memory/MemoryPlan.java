@@ -3,6 +3,7 @@ package dev.nimble.memory;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import dev.nimble.buffer.Slice;
 import dev.nimble.graph.Node;
 import dev.nimble.graph.Value;
 import java.util.Map;
@@ -29,7 +30,7 @@ public record MemoryPlan(
     long naiveBytes) {
 
   /** Every slice starts at a multiple of this many bytes. */
-  public static final int ALIGNMENT = 256;
+  public static final int ALIGNMENT = Slice.ALIGNMENT;
 
   /** The slice of {@code value}. */
   public Slice of(Value value) {

@@ -1,6 +1,7 @@
 package dev.nimble.plan;
 
 import com.google.common.collect.ImmutableList;
+import dev.nimble.buffer.BufferUse;
 import dev.nimble.graph.Node;
 
 /**

@@ -1,7 +1,9 @@
 package dev.nimble.plan;
 
 import com.google.common.collect.ImmutableList;
+import dev.nimble.buffer.Slice;
 import dev.nimble.graph.Graph;
+import dev.nimble.graph.Value;
 import dev.nimble.memory.MemoryPlan;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.schedule.Schedule;
@@ -24,4 +26,15 @@ public record ExecutionPlan(
     MemoryPlan memory,
     int streams,
     int events,
-    ImmutableList<Command> commands) {}
+    ImmutableList<Command> commands) {
+
+  /** Where {@code value} lives. */
+  public Slice sliceOf(Value value) {
+    return memory.of(value);
+  }
+
+  /** The size of {@code region} in bytes. */
+  public long bytesOf(Slice.Region region) {
+    return memory.bytesOf(region);
+  }
+}

@@ -1,6 +1,4 @@
-package dev.nimble.plan;
-
-import dev.nimble.memory.Slice;
+package dev.nimble.buffer;
 
 /**
  * How a launch uses some bytes.
