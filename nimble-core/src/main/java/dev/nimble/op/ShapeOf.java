@@ -1,0 +1,35 @@
+package dev.nimble.op;
+
+import dev.nimble.graph.DataType;
+import dev.nimble.graph.Operator;
+import dev.nimble.graph.Tensor;
+import dev.nimble.graph.TensorType;
+import java.util.List;
+
+/** The extents of its operand as I64 (ONNX Shape). Known when the graph is built, so it always folds. */
+public record ShapeOf() implements Operator {
+  @Override
+  public String name() {
+    return "Shape";
+  }
+
+  @Override
+  public List<TensorType> infer(List<TensorType> inputs) {
+    Checks.count(inputs, 1, 1);
+    return List.of(TensorType.of(DataType.I64, inputs.get(0).shape().rank()));
+  }
+
+  @Override
+  public Runnable bind(List<Tensor> inputs, List<Tensor> outputs) {
+    return () -> {
+      for (int axis = 0; axis < inputs.get(0).type().shape().rank(); axis++) {
+        outputs.get(0).longs().put(axis, inputs.get(0).type().shape().extent(axis));
+      }
+    };
+  }
+
+  @Override
+  public String toString() {
+    return name();
+  }
+}
