@@ -1,0 +1,197 @@
+package dev.nimble.onnx;
+
+import ai.onnx.proto.OnnxMl.NodeProto;
+import com.google.common.primitives.ImmutableIntArray;
+import dev.nimble.error.InvalidModelException;
+import dev.nimble.error.Location;
+import dev.nimble.graph.Operator;
+import dev.nimble.graph.Shape;
+import dev.nimble.graph.Tensor;
+import dev.nimble.graph.TensorType;
+import dev.nimble.graph.Value;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** One ONNX node while it is imported: its operands and attributes, and ways to add what it becomes. */
+final class NodeImport {
+  private final GraphImporter importer;
+  private final NodeProto node;
+  private final String name;
+  private final int opset;
+  private final List<@Nullable Value> operands;
+  private final ImportLimits limits;
+  private final Attributes attributes;
+
+  NodeImport(
+      GraphImporter importer,
+      NodeProto node,
+      String name,
+      int opset,
+      List<@Nullable Value> operands,
+      ImportLimits limits) {
+    this.importer = importer;
+    this.node = node;
+    this.name = name;
+    this.opset = opset;
+    this.operands = operands;
+    this.limits = limits;
+    this.attributes = new Attributes(node);
+  }
+
+  Attributes attributes() {
+    return attributes;
+  }
+
+  int opset() {
+    return opset;
+  }
+
+  ImportLimits limits() {
+    return limits;
+  }
+
+  String name() {
+    return name;
+  }
+
+  Location location() {
+    String types =
+        operands.stream()
+            .map(o -> o == null ? "-" : o.type().toString())
+            .collect(Collectors.joining(", "));
+    return Location.ofNode(name, node.getOpType(), types);
+  }
+
+  int operandCount() {
+    return operands.size();
+  }
+
+  int outputCount() {
+    return node.getOutputCount();
+  }
+
+  boolean has(int index) {
+    return index < operands.size() && operands.get(index) != null;
+  }
+
+  /** Operand {@code index}; fails if it is not given. */
+  Value operand(int index) {
+    Value value = index < operands.size() ? operands.get(index) : null;
+    if (value == null) {
+      throw new InvalidModelException("operand " + index + " is missing");
+    }
+    return value;
+  }
+
+  /** All operands; fails if there are fewer than {@code least} or more than {@code most}, or a gap. */
+  List<Value> operands(int least, int most) {
+    if (operands.size() < least || operands.size() > most) {
+      throw new InvalidModelException(
+          "takes " + least + (most == least ? "" : " to " + most) + " operands, not "
+              + operands.size());
+    }
+    List<Value> all = new ArrayList<>();
+    for (int i = 0; i < operands.size(); i++) {
+      all.add(operand(i));
+    }
+    return all;
+  }
+
+  Shape shape(int index) {
+    return operand(index).type().shape();
+  }
+
+  /** {@code axis} counted from the front. */
+  static int axis(long axis, int rank) {
+    if (axis < -rank || axis >= Math.max(1, rank)) {
+      throw new InvalidModelException("axis " + axis + " is outside rank " + rank);
+    }
+    return (int) (axis < 0 ? axis + rank : axis);
+  }
+
+  /** Whether the contents of operand {@code index}, which is given, are known now. */
+  boolean isKnown(int index) {
+    return importer.knownContents(operand(index)) != null;
+  }
+
+  /** The contents of an operand that must be known when the graph is built, or null if not given. */
+  @Nullable Tensor known(int index, String what) {
+    if (!has(index)) {
+      return null;
+    }
+    Tensor contents = importer.knownContents(operand(index));
+    if (contents == null) {
+      throw new InvalidModelException(
+          what + " (operand '" + operand(index).name()
+              + "') depends on input data; it must follow from constants and shapes");
+    }
+    return contents;
+  }
+
+  long @Nullable [] knownIntegers(int index, String what) {
+    Tensor contents = known(index, what);
+    if (contents == null) {
+      return null;
+    }
+    if (!contents.type().dataType().isInteger()) {
+      throw new InvalidModelException(what + " must be integers, not " + contents.type());
+    }
+    return contents.toLongArray();
+  }
+
+  /** An attribute in older opsets, an operand in newer ones. */
+  long @Nullable [] integers(String attribute, int index) {
+    long[] given = attributes.integers(attribute);
+    return given != null ? given : knownIntegers(index, attribute);
+  }
+
+  /** Adds the node that this one becomes. */
+  List<Value> emit(Operator operator, List<Value> inputs) {
+    return importer.add(name, operator, inputs, node.getOutputList());
+  }
+
+  /** As {@link #emit(Operator, List)}. */
+  List<Value> emit(Operator operator, Value... inputs) {
+    return emit(operator, List.of(inputs));
+  }
+
+  /** Adds a further node, before or after the main one. */
+  Value extra(String suffix, Operator operator, Value... inputs) {
+    return importer.add(name + "/" + suffix, operator, List.of(inputs), List.of()).get(0);
+  }
+
+  /** A constant in place of the node. */
+  List<Value> emitConstant(Tensor contents) {
+    String output = node.getOutputCount() > 0 ? node.getOutput(0) : "";
+    return List.of(importer.constant(output.isEmpty() ? name : output, contents));
+  }
+
+  /** A constant beside the node. */
+  Value constant(String suffix, Tensor contents) {
+    return importer.constant(name + "/" + suffix, contents);
+  }
+
+  /** Fails if a result of this type would exceed the limits. */
+  TensorType checked(TensorType type) {
+    if (type.sizeBytes() > limits.tensorBytes()) {
+      throw new InvalidModelException(
+          "a result of " + type + " exceeds the limit of " + limits.tensorBytes() + " bytes");
+    }
+    return type;
+  }
+
+  static ImmutableIntArray ints(long... values) {
+    return ImmutableIntArray.copyOf(
+        Arrays.stream(values).mapToInt(NodeImport::narrow).toArray());
+  }
+
+  static int narrow(long value) {
+    if (value != (int) value) {
+      throw new InvalidModelException("a number is out of range: " + value);
+    }
+    return (int) value;
+  }
+}

@@ -1,0 +1,186 @@
+package dev.nimble.onnx;
+
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
+import com.google.common.collect.ImmutableList;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.nimble.error.InvalidModelException;
+import dev.nimble.error.Location;
+import dev.nimble.graph.Graph;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Map;
+
+/**
+ * An ONNX model, read and checked, with its symbolic dimensions still open. {@link #graph} binds them.
+ *
+ * <p>A dimension is bound by its symbol ({@code batch}), or by input and axis ({@code input_ids.1}, or
+ * {@code *.1} for that axis of every input). The more particular binding wins: input and axis, then any
+ * input and axis, then symbol. Axes without a usable symbol, and models that use one symbol for axes of
+ * different meaning, need the second form.
+ */
+public final class OnnxModel {
+  private final String file;
+  private final ModelProto proto;
+  private final int opset;
+  private final ImportLimits limits;
+  private final ImmutableList<ModelInput> inputs;
+
+  private OnnxModel(String file, ModelProto proto, ImportLimits limits) {
+    this.file = file;
+    this.proto = proto;
+    this.limits = limits;
+    this.opset = opset(proto);
+    if (!proto.hasGraph()) {
+      throw new InvalidModelException("is not an ONNX model: it has no graph");
+    }
+    ModelChecks.check(proto.getGraph(), limits);
+    this.inputs = ModelChecks.inputs(proto.getGraph());
+  }
+
+  /**
+   * Reads a model file.
+   *
+   * @throws InvalidModelException if it cannot be read, is not an ONNX model or exceeds the default limits
+   */
+  public static OnnxModel load(Path path) {
+    return load(path, ImportLimits.defaults());
+  }
+
+  /** As {@link #load(Path)}, within other limits. */
+  public static OnnxModel load(Path path, ImportLimits limits) {
+    String name = String.valueOf(path.getFileName());
+    try {
+      if (Files.isDirectory(path)) {
+        throw new InvalidModelException("is a folder, not a file", Location.ofFile(name));
+      }
+      long size = Files.size(path);
+      if (size > limits.fileBytes()) {
+        throw tooLarge(name, limits);
+      }
+      return parse(Files.readAllBytes(path), name, limits);
+    } catch (NoSuchFileException e) {
+      throw new InvalidModelException("there is no such file: " + path, Location.ofFile(name), e);
+    } catch (IOException e) {
+      throw new InvalidModelException("cannot be read: " + e, Location.ofFile(name), e);
+    }
+  }
+
+  /** Reads a model from a stream, which is not closed; {@code name} stands for the file in messages. */
+  public static OnnxModel read(InputStream stream, String name) {
+    ImportLimits limits = ImportLimits.defaults();
+    try {
+      long most = Math.min(limits.fileBytes(), Integer.MAX_VALUE - 8L);
+      byte[] bytes = stream.readNBytes((int) most);
+      if (bytes.length == most && stream.read() >= 0) {
+        throw tooLarge(name, limits);
+      }
+      return parse(bytes, name, limits);
+    } catch (IOException e) {
+      throw new InvalidModelException("cannot be read: " + e, Location.ofFile(name), e);
+    }
+  }
+
+  /** Reads a model from memory; {@code name} stands for the file in messages. */
+  public static OnnxModel parse(byte[] bytes, String name) {
+    return parse(bytes, name, ImportLimits.defaults());
+  }
+
+  /** As {@link #parse(byte[], String)}, within other limits. */
+  public static OnnxModel parse(byte[] bytes, String name, ImportLimits limits) {
+    if (bytes.length > limits.fileBytes()) {
+      throw tooLarge(name, limits);
+    }
+    if (bytes.length == 0) {
+      throw new InvalidModelException("is empty", Location.ofFile(name));
+    }
+    CodedInputStream input = CodedInputStream.newInstance(bytes);
+    input.setRecursionLimit(limits.nestingDepth());
+    try {
+      return new OnnxModel(name, ModelProto.parseFrom(input), limits);
+    } catch (InvalidProtocolBufferException e) {
+      throw new InvalidModelException(
+          "is not an ONNX model or is damaged: " + e.getMessage(), Location.ofFile(name), e);
+    } catch (IOException e) {
+      throw new InvalidModelException("cannot be read: " + e, Location.ofFile(name), e);
+    } catch (InvalidModelException e) {
+      throw e.in(name);
+    }
+  }
+
+  private static InvalidModelException tooLarge(String name, ImportLimits limits) {
+    return new InvalidModelException(
+        "exceeds the limit of " + limits.fileBytes() + " bytes", Location.ofFile(name));
+  }
+
+  private static int opset(ModelProto proto) {
+    for (OperatorSetIdProto set : proto.getOpsetImportList()) {
+      if (set.getDomain().isEmpty() || set.getDomain().equals("ai.onnx")) {
+        long version = set.getVersion();
+        if (version < OperatorTable.FIRST_OPSET || version > OperatorTable.LAST_OPSET) {
+          throw new InvalidModelException(
+              "uses opset " + version + "; opsets " + OperatorTable.FIRST_OPSET + " to "
+                  + OperatorTable.LAST_OPSET + " are supported");
+        }
+        return (int) version;
+      }
+    }
+    throw new InvalidModelException("is not an ONNX model: it imports no operator set");
+  }
+
+  /** The file's name. */
+  public String file() {
+    return file;
+  }
+
+  /** The version of the standard operator set. */
+  public int opset() {
+    return opset;
+  }
+
+  /** The inputs that a caller must give. */
+  public ImmutableList<ModelInput> inputs() {
+    return inputs;
+  }
+
+  /** The names of the outputs. */
+  public ImmutableList<String> outputs() {
+    return proto.getGraph().getOutputList().stream()
+        .map(output -> output.getName())
+        .collect(ImmutableList.toImmutableList());
+  }
+
+  /** The number of nodes in the file, Constant nodes included. */
+  public int nodeCount() {
+    return proto.getGraph().getNodeCount();
+  }
+
+  /**
+   * Binds the symbolic dimensions and makes the graph: a node for each ONNX node, but that operators whose
+   * result is known (Constant, ConstantOfShape, Range) become constants. Operands that an operator needs
+   * when it is built (the shape of a Reshape) are worked out from constants and shapes.
+   *
+   * @param dimensions an extent for each symbol, {@code input.axis} or {@code *.axis}
+   * @throws InvalidModelException if a dimension is not bound, an operator is not supported or does not fit
+   *     its operands; names file, node, operator and shapes
+   * @throws dev.nimble.error.InvalidArgumentException if a name is not one of the model's dimensions
+   */
+  public Graph graph(Map<String, Integer> dimensions) {
+    try {
+      return new GraphImporter(
+              proto.getGraph(), file, opset, limits, DimensionBinding.types(inputs, dimensions))
+          .graph();
+    } catch (InvalidModelException e) {
+      throw e.location().file() == null ? e.in(file) : e;
+    }
+  }
+
+  @Override
+  public String toString() {
+    return file + " (opset " + opset + ", " + nodeCount() + " nodes, inputs " + inputs + ")";
+  }
+}

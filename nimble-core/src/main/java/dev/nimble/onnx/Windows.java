@@ -1,0 +1,284 @@
+package dev.nimble.onnx;
+
+import com.google.common.primitives.ImmutableDoubleArray;
+import com.google.common.primitives.ImmutableIntArray;
+import dev.nimble.error.InvalidModelException;
+import dev.nimble.graph.Operator;
+import dev.nimble.graph.Shape;
+import dev.nimble.graph.Tensor;
+import dev.nimble.graph.Value;
+import dev.nimble.op.Conv;
+import dev.nimble.op.ConvTranspose;
+import dev.nimble.op.Pool;
+import dev.nimble.op.Resize;
+import dev.nimble.op.Window;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The operators that slide a window or resample: convolutions, pools, Resize. */
+final class Windows {
+  private Windows() {}
+
+  static List<Value> conv(NodeImport n) {
+    List<Value> operands = n.operands(2, 3);
+    int[] kernel = kernelOf(n, n.shape(1));
+    Window window = window(n, kernel, n.shape(0), false);
+    return n.emit(new Conv(window, n.attributes().small("group", 1)), operands);
+  }
+
+  /** The kernel's extents from W, with which the attribute must agree. */
+  private static int[] kernelOf(NodeImport n, Shape w) {
+    if (w.rank() < 3 || w.rank() != n.shape(0).rank()) {
+      throw new InvalidModelException("X and W need one rank of 3 or more");
+    }
+    int[] kernel = Arrays.copyOfRange(w.toArray(), 2, w.rank());
+    long[] given = n.attributes().integers("kernel_shape");
+    if (given != null
+        && !Arrays.equals(given, Arrays.stream(kernel).asLongStream().toArray())) {
+      throw new InvalidModelException(
+          "kernel_shape " + Arrays.toString(given) + " contradicts W " + w);
+    }
+    return kernel;
+  }
+
+  /** Reads strides, dilations and pads; works out the pads of {@code auto_pad}. */
+  private static Window window(NodeImport n, int[] kernel, Shape x, boolean ceil) {
+    int rank = kernel.length;
+    if (x.rank() != rank + 2) {
+      throw new InvalidModelException(
+          "a kernel of " + rank + " axes does not fit the operand " + x);
+    }
+    int[] strides = list(n, "strides", rank, 1);
+    int[] dilations = list(n, "dilations", rank, 1);
+    int[] pads = list(n, "pads", 2 * rank, 0);
+    String auto = n.attributes().text("auto_pad", "NOTSET");
+    for (int i = 0; i < rank && !auto.equals("NOTSET"); i++) {
+      long total = 0;
+      if (auto.startsWith("SAME_")) {
+        if (strides[i] < 1) {
+          throw new InvalidModelException("strides must be positive");
+        }
+        long extent = x.extent(2 + i);
+        long windows = (extent + strides[i] - 1) / strides[i];
+        long reach = (long) dilations[i] * (kernel[i] - 1) + 1;
+        total = Math.max(0, (windows - 1) * strides[i] + reach - extent);
+      } else if (!auto.equals("VALID")) {
+        throw new InvalidModelException("auto_pad = '" + auto + "' is not defined");
+      }
+      long less = total / 2;
+      pads[i] = (int) (auto.equals("SAME_UPPER") ? less : total - less);
+      pads[rank + i] = (int) (total - pads[i]);
+    }
+    return new Window(
+        ImmutableIntArray.copyOf(strides),
+        ImmutableIntArray.copyOf(dilations),
+        ImmutableIntArray.copyOf(Arrays.copyOf(pads, rank)),
+        ImmutableIntArray.copyOf(Arrays.copyOfRange(pads, rank, 2 * rank)));
+  }
+
+  private static int[] list(NodeImport n, String name, int length, int otherwise) {
+    long[] given = n.attributes().integers(name);
+    if (given == null) {
+      int[] list = new int[length];
+      Arrays.fill(list, otherwise);
+      return list;
+    }
+    if (given.length != length) {
+      throw new InvalidModelException(
+          name + " needs " + length + " entries, not " + given.length);
+    }
+    return NodeImport.ints(given).toArray();
+  }
+
+  static List<Value> convTranspose(NodeImport n) {
+    List<Value> operands = n.operands(2, 3);
+    int[] kernel = kernelOf(n, n.shape(1));
+    int rank = kernel.length;
+    int[] outputPadding = list(n, "output_padding", rank, 0);
+    long[] outputShape = n.attributes().integers("output_shape");
+    String auto = n.attributes().text("auto_pad", "NOTSET");
+    Window window;
+    if (outputShape != null || auto.startsWith("SAME_")) {
+      window = transposedPads(n, kernel, outputPadding, outputShape, auto);
+    } else {
+      window = window(n, kernel, n.shape(0), false);
+    }
+    return n.emit(
+        new ConvTranspose(
+            window,
+            ImmutableIntArray.copyOf(outputPadding),
+            n.attributes().small("group", 1),
+            null),
+        operands);
+  }
+
+  /** The pads that give a wished result, by the formula of ConvTranspose's documentation. */
+  private static Window transposedPads(
+      NodeImport n, int[] kernel, int[] outputPadding, long @Nullable [] wished, String auto) {
+    int rank = kernel.length;
+    int[] strides = list(n, "strides", rank, 1);
+    int[] dilations = list(n, "dilations", rank, 1);
+    n.attributes().ignore("pads");
+    int[] before = new int[rank];
+    int[] after = new int[rank];
+    for (int i = 0; i < rank; i++) {
+      long extent = n.shape(0).extent(2 + i);
+      if (wished != null && wished.length != rank && wished.length != rank + 2) {
+        throw new InvalidModelException("output_shape needs " + rank + " entries");
+      }
+      long target =
+          wished == null ? extent * strides[i] : wished[wished.length - rank + i];
+      long total =
+          strides[i] * (extent - 1) + outputPadding[i]
+              + (long) (kernel[i] - 1) * dilations[i] + 1 - target;
+      if (total < 0) { // the result is longer than what reaches it: pad its end
+        outputPadding[i] = NodeImport.narrow(outputPadding[i] - total);
+        total = 0;
+      }
+      long less = total / 2;
+      before[i] = NodeImport.narrow(auto.equals("SAME_UPPER") ? less : total - less);
+      after[i] = NodeImport.narrow(total - before[i]);
+    }
+    return new Window(
+        ImmutableIntArray.copyOf(strides),
+        ImmutableIntArray.copyOf(dilations),
+        ImmutableIntArray.copyOf(before),
+        ImmutableIntArray.copyOf(after));
+  }
+
+  static List<Value> pool(NodeImport n, Pool.Function function) {
+    n.operands(1, 1);
+    long[] kernel = n.attributes().integers("kernel_shape");
+    if (kernel == null) {
+      throw new InvalidModelException("kernel_shape must be given");
+    }
+    n.attributes().only("storage_order", 0);
+    boolean ceil = n.attributes().flag("ceil_mode", false);
+    ImmutableIntArray extents = NodeImport.ints(kernel);
+    return n.emit(
+        new Pool(
+            function,
+            extents,
+            window(n, extents.toArray(), n.shape(0), ceil),
+            ceil,
+            n.attributes().flag("count_include_pad", false)),
+        n.operand(0));
+  }
+
+  static List<Value> resize(NodeImport n) {
+    n.operands(1, 4);
+    int rank = n.shape(0).rank();
+    boolean first = n.opset() < 11; // operands x, scales; the meaning of "asymmetric"
+    Attributes attributes = n.attributes();
+    Tensor scales = n.known(first ? 1 : 2, "scales");
+    Tensor sizes = first ? null : n.known(3, "sizes");
+    attributes.ignore("extrapolation_value");
+    if (attributes.has("axes")) {
+      throw new InvalidModelException("attribute 'axes' is not supported");
+    }
+    String policy = attributes.text("keep_aspect_ratio_policy", "stretch");
+    if (!policy.equals("stretch")) {
+      throw new InvalidModelException("keep_aspect_ratio_policy '" + policy + "' is not supported");
+    }
+    attributes.only("antialias", 0);
+    boolean bySizes = sizes != null && sizes.type().elements() > 0;
+    Tensor given = bySizes ? sizes : scales;
+    if (given == null || given.type().elements() != rank) {
+      throw new InvalidModelException("needs scales or sizes for each of " + rank + " axes");
+    }
+    return resample(
+        n, given, bySizes, mode(attributes.text("mode", "nearest")),
+        first
+            ? Resize.Transform.ASYMMETRIC
+            : transform(attributes.text("coordinate_transformation_mode", "half_pixel")),
+        first
+            ? Resize.Rounding.FLOOR
+            : rounding(attributes.text("nearest_mode", "round_prefer_floor")));
+  }
+
+  static List<Value> upsample(NodeImport n) {
+    n.operands(1, 2);
+    Tensor scales = n.known(1, "scales");
+    float[] attribute = n.attributes().reals("scales");
+    if (attribute != null) {
+      scales = Tensor.of(Shape.of(attribute.length), attribute);
+    }
+    if (scales == null || scales.type().elements() != n.shape(0).rank()) {
+      throw new InvalidModelException("needs scales for each axis");
+    }
+    return resample(n, scales, false, mode(n.attributes().text("mode", "nearest")),
+        Resize.Transform.ASYMMETRIC, Resize.Rounding.FLOOR);
+  }
+
+  private static List<Value> resample(
+      NodeImport n, Tensor given, boolean bySizes, Resize.Mode mode, Resize.Transform transform,
+      Resize.Rounding rounding) {
+    Shape own = n.shape(0);
+    long[] extents = new long[own.rank()];
+    double[] scales = new double[own.rank()];
+    for (int axis = 0; axis < extents.length; axis++) {
+      scales[axis] =
+          bySizes ? given.getDouble(axis) / own.extent(axis) : given.getDouble(axis);
+      if (!(scales[axis] > 0)) {
+        throw new InvalidModelException("scale " + scales[axis] + " of axis " + axis);
+      }
+      extents[axis] =
+          bySizes ? given.getLong(axis) : (long) Math.floor(own.extent(axis) * scales[axis]);
+    }
+    Operator operator =
+        new Resize(
+            mode,
+            transform,
+            rounding,
+            n.attributes().real("cubic_coeff_a", -0.75f),
+            n.attributes().flag("exclude_outside", false),
+            Shape.ofLongs(extents),
+            ImmutableDoubleArray.copyOf(scales));
+    return n.emit(operator, n.operand(0));
+  }
+
+  private static Resize.Mode mode(String name) {
+    switch (name) {
+      case "nearest":
+        return Resize.Mode.NEAREST;
+      case "linear":
+        return Resize.Mode.LINEAR;
+      case "cubic":
+        return Resize.Mode.CUBIC;
+      default:
+        throw new InvalidModelException("mode '" + name + "' is not supported");
+    }
+  }
+
+  private static Resize.Transform transform(String name) {
+    switch (name) {
+      case "half_pixel":
+        return Resize.Transform.HALF_PIXEL;
+      case "pytorch_half_pixel":
+        return Resize.Transform.PYTORCH_HALF_PIXEL;
+      case "align_corners":
+        return Resize.Transform.ALIGN_CORNERS;
+      case "asymmetric":
+        return Resize.Transform.ASYMMETRIC;
+      default:
+        throw new InvalidModelException(
+            "coordinate_transformation_mode '" + name + "' is not supported");
+    }
+  }
+
+  private static Resize.Rounding rounding(String name) {
+    switch (name) {
+      case "round_prefer_floor":
+        return Resize.Rounding.ROUND_PREFER_FLOOR;
+      case "round_prefer_ceil":
+        return Resize.Rounding.ROUND_PREFER_CEIL;
+      case "floor":
+        return Resize.Rounding.FLOOR;
+      case "ceil":
+        return Resize.Rounding.CEIL;
+      default:
+        throw new InvalidModelException("nearest_mode '" + name + "' is not supported");
+    }
+  }
+}
