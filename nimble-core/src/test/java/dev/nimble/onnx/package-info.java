@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble.onnx;
+
+import org.jspecify.annotations.NullMarked;
