@@ -1,0 +1,122 @@
+package dev.nimble.analysis;
+
+import java.util.Arrays;
+
+/**
+ * An immutable directed acyclic graph whose numbering is a topological order: every edge goes from a lower
+ * to a higher number. Edges are stored once each, by head, in two flat arrays.
+ */
+public final class Dag {
+  private final int nodes;
+  private final int[] starts;
+  private final int[] predecessors;
+
+  private Dag(int nodes, int[] starts, int[] predecessors) {
+    this.nodes = nodes;
+    this.starts = starts;
+    this.predecessors = predecessors;
+  }
+
+  /**
+   * Returns the graph in which node {@code v} has the predecessors {@code predecessors[v]}; repeated ones
+   * count once. O(V + E log E).
+   *
+   * @throws IllegalArgumentException if a predecessor of a node is not a lower number: the numbering is not
+   *     topological, as on a cycle
+   */
+  public static Dag of(int[][] predecessors) {
+    int n = predecessors.length;
+    int[] starts = new int[n + 1];
+    int total = 0;
+    for (int[] list : predecessors) {
+      total += list.length;
+    }
+    int[] flat = new int[total];
+    int count = 0;
+    for (int v = 0; v < n; v++) {
+      starts[v] = count;
+      int first = count;
+      for (int p : predecessors[v]) {
+        if (p < 0 || p >= v) {
+          throw new IllegalArgumentException(
+              "edge " + p + " -> " + v + ": the numbering is not a topological order");
+        }
+        flat[count++] = p;
+      }
+      count = sortDistinct(flat, first, count);
+    }
+    starts[n] = count;
+    return new Dag(n, starts, count == total ? flat : Arrays.copyOf(flat, count));
+  }
+
+  private static int sortDistinct(int[] array, int from, int to) {
+    Arrays.sort(array, from, to);
+    int kept = from;
+    for (int i = from; i < to; i++) {
+      if (i == from || array[i] != array[i - 1]) {
+        array[kept++] = array[i];
+      }
+    }
+    return kept;
+  }
+
+  /** Trusts its arguments: predecessors distinct, rising and lower. */
+  static Dag ofFlat(int[] starts, int[] predecessors) {
+    return new Dag(starts.length - 1, starts, predecessors);
+  }
+
+  /** The number of nodes. */
+  public int nodes() {
+    return nodes;
+  }
+
+  /** The number of edges. */
+  public int edges() {
+    return predecessors.length;
+  }
+
+  /** How many predecessors {@code v} has. */
+  public int inDegree(int v) {
+    return starts[v + 1] - starts[v];
+  }
+
+  /** Predecessor {@code i} of {@code v}; they rise with {@code i}. */
+  public int predecessor(int v, int i) {
+    return predecessors[starts[v] + i];
+  }
+
+  /** Where the predecessors of {@code v} begin in {@link #flatPredecessors}; {@code v} may be V. */
+  int start(int v) {
+    return starts[v];
+  }
+
+  /** The predecessors of all nodes, one after the other. Not to be modified. */
+  int[] flatPredecessors() {
+    return predecessors;
+  }
+
+  /** This graph with more edges: node {@code v} also gets {@code more[v]}, unless that is negative. */
+  public Dag withEdges(int[] more) {
+    int[][] lists = new int[nodes][];
+    for (int v = 0; v < nodes; v++) {
+      int degree = inDegree(v);
+      int[] list = Arrays.copyOfRange(predecessors, starts[v], starts[v] + degree + (more[v] < 0 ? 0 : 1));
+      if (more[v] >= 0) {
+        list[degree] = more[v];
+      }
+      lists[v] = list;
+    }
+    return of(lists);
+  }
+
+  @Override
+  public String toString() {
+    StringBuilder text = new StringBuilder(nodes + " nodes:");
+    for (int v = 0; v < nodes; v++) {
+      for (int i = 0; i < inDegree(v); i++) {
+        text.append(' ').append(predecessor(v, i)).append('>').append(v);
+      }
+    }
+    return text.toString();
+  }
+}
