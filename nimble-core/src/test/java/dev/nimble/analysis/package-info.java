@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble.analysis;
+
+import org.jspecify.annotations.NullMarked;
