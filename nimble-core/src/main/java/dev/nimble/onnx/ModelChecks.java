@@ -71,6 +71,11 @@ final class ModelChecks {
     return node.getName().isEmpty() ? node.getOpType() + "#" + index : node.getName();
   }
 
+  /** The node's place, before its operands are known. */
+  static Location placeOf(NodeProto node, int index) {
+    return Location.ofNode(nameOf(node, index), node.getOpType());
+  }
+
   static ImmutableList<ModelInput> inputs(GraphProto graph) {
     Set<String> initialised = new HashSet<>();
     graph.getInitializerList().forEach(tensor -> initialised.add(tensor.getName()));

@@ -28,13 +28,13 @@ final class NodeImport {
   NodeImport(
       GraphImporter importer,
       NodeProto node,
-      String name,
+      int index,
       int opset,
       List<@Nullable Value> operands,
       ImportLimits limits) {
     this.importer = importer;
     this.node = node;
-    this.name = name;
+    this.name = ModelChecks.nameOf(node, index);
     this.opset = opset;
     this.operands = operands;
     this.limits = limits;
@@ -53,20 +53,13 @@ final class NodeImport {
     return limits;
   }
 
-  String name() {
-    return name;
-  }
-
-  Location location() {
+  /** The node with the types of its operands, {@code -} for one that is left out. */
+  static Location location(NodeProto node, int index, List<@Nullable Value> operands) {
     String types =
         operands.stream()
             .map(o -> o == null ? "-" : o.type().toString())
             .collect(Collectors.joining(", "));
-    return Location.ofNode(name, node.getOpType(), types);
-  }
-
-  int operandCount() {
-    return operands.size();
+    return Location.ofNode(ModelChecks.nameOf(node, index), node.getOpType(), types);
   }
 
   int outputCount() {
@@ -86,13 +79,20 @@ final class NodeImport {
     return value;
   }
 
+  /** Fails if there are fewer than {@code least} or more than {@code most} operands. */
+  void count(int least, int most) {
+    if (operands.size() < least || operands.size() > most) {
+      String wanted =
+          least == most
+              ? Integer.toString(least)
+              : most == Integer.MAX_VALUE ? least + " or more" : least + " to " + most;
+      throw new InvalidModelException("takes " + wanted + " operands, not " + operands.size());
+    }
+  }
+
   /** All operands; fails if there are fewer than {@code least} or more than {@code most}, or a gap. */
   List<Value> operands(int least, int most) {
-    if (operands.size() < least || operands.size() > most) {
-      throw new InvalidModelException(
-          "takes " + least + (most == least ? "" : " to " + most) + " operands, not "
-              + operands.size());
-    }
+    count(least, most);
     List<Value> all = new ArrayList<>();
     for (int i = 0; i < operands.size(); i++) {
       all.add(operand(i));
@@ -114,7 +114,7 @@ final class NodeImport {
 
   /** Whether the contents of operand {@code index}, which is given, are known now. */
   boolean isKnown(int index) {
-    return importer.knownContents(operand(index)) != null;
+    return importer.known().contents(operand(index)) != null;
   }
 
   /** The contents of an operand that must be known when the graph is built, or null if not given. */
@@ -122,7 +122,7 @@ final class NodeImport {
     if (!has(index)) {
       return null;
     }
-    Tensor contents = importer.knownContents(operand(index));
+    Tensor contents = importer.known().contents(operand(index));
     if (contents == null) {
       throw new InvalidModelException(
           what + " (operand '" + operand(index).name()
@@ -145,7 +145,18 @@ final class NodeImport {
   /** An attribute in older opsets, an operand in newer ones. */
   long @Nullable [] integers(String attribute, int index) {
     long[] given = attributes.integers(attribute);
+    if (given != null && has(index)) {
+      throw new InvalidModelException(attribute + " is given as an attribute and as an operand");
+    }
     return given != null ? given : knownIntegers(index, attribute);
+  }
+
+  /** {@code values}; fails if they are null. */
+  static long[] required(long @Nullable [] values, String what) {
+    if (values == null) {
+      throw new InvalidModelException(what + " must be given");
+    }
+    return values;
   }
 
   /** Adds the node that this one becomes. */
@@ -174,13 +185,9 @@ final class NodeImport {
     return importer.constant(name + "/" + suffix, contents);
   }
 
-  /** Fails if a result of this type would exceed the limits. */
-  TensorType checked(TensorType type) {
-    if (type.sizeBytes() > limits.tensorBytes()) {
-      throw new InvalidModelException(
-          "a result of " + type + " exceeds the limit of " + limits.tensorBytes() + " bytes");
-    }
-    return type;
+  /** A tensor of zeros that the importer fills; fails if it would exceed the limits. */
+  Tensor allocate(TensorType type) {
+    return importer.known().allocate(TensorReader.checked(type, limits));
   }
 
   static ImmutableIntArray ints(long... values) {

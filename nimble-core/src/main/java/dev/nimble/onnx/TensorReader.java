@@ -2,6 +2,7 @@ package dev.nimble.onnx;
 
 import ai.onnx.proto.OnnxMl.TensorProto;
 import dev.nimble.error.InvalidModelException;
+import dev.nimble.error.Location;
 import dev.nimble.graph.DataType;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
@@ -55,16 +56,16 @@ final class TensorReader {
       throw new InvalidModelException(where + " is stored in segments; not supported");
     }
     DataType dataType = dataType(proto.getDataType(), where);
+    if (proto.getDimsCount() > limits.rank()) {
+      throw new InvalidModelException(
+          where + " has " + proto.getDimsCount() + " axes; the limit is " + limits.rank());
+    }
     long[] extents = proto.getDimsList().stream().mapToLong(Long::longValue).toArray();
     TensorType type;
     try {
-      type = new TensorType(dataType, Shape.ofLongs(extents));
+      type = checked(new TensorType(dataType, Shape.ofLongs(extents)), limits);
     } catch (InvalidModelException e) {
-      throw new InvalidModelException(where + ": " + e.what());
-    }
-    if (type.sizeBytes() > limits.tensorBytes()) {
-      throw new InvalidModelException(where + " of " + type + " exceeds the limit of "
-          + limits.tensorBytes() + " bytes");
+      throw new InvalidModelException(where + ": " + e.what(), Location.NOWHERE, e);
     }
     if (proto.hasRawData()) {
       return raw(proto, type, where);
@@ -95,6 +96,23 @@ final class TensorReader {
       }
     }
     return tensor;
+  }
+
+  /**
+   * Returns {@code type}.
+   *
+   * @throws InvalidModelException if it exceeds the limits
+   */
+  static TensorType checked(TensorType type, ImportLimits limits) {
+    if (type.shape().rank() > limits.rank()) {
+      throw new InvalidModelException(
+          "has " + type.shape().rank() + " axes; the limit is " + limits.rank());
+    }
+    if (type.sizeBytes() > limits.tensorBytes()) {
+      throw new InvalidModelException(
+          "the size of " + type + " exceeds the limit of " + limits.tensorBytes() + " bytes");
+    }
+    return type;
   }
 
   private static int storedElements(TensorProto proto, DataType dataType) {

@@ -167,7 +167,7 @@ final class Windows {
   }
 
   static List<Value> resize(NodeImport n) {
-    n.operands(1, 4);
+    n.count(1, 4);
     int rank = n.shape(0).rank();
     boolean first = n.opset() < 11; // operands x, scales; the meaning of "asymmetric"
     Attributes attributes = n.attributes();
@@ -224,7 +224,9 @@ final class Windows {
         throw new InvalidModelException("scale " + scales[axis] + " of axis " + axis);
       }
       extents[axis] =
-          bySizes ? given.getLong(axis) : (long) Math.floor(own.extent(axis) * scales[axis]);
+          bySizes // in single precision, as the scales are: 10 * 0.7f is 7
+              ? given.getLong(axis)
+              : (long) Math.floor(own.extent(axis) * (float) scales[axis]);
     }
     Operator operator =
         new Resize(
