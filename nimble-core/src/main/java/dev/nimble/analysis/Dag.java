@@ -95,20 +95,6 @@ public final class Dag {
     return predecessors;
   }
 
-  /** This graph with more edges: node {@code v} also gets {@code more[v]}, unless that is negative. */
-  public Dag withEdges(int[] more) {
-    int[][] lists = new int[nodes][];
-    for (int v = 0; v < nodes; v++) {
-      int degree = inDegree(v);
-      int[] list = Arrays.copyOfRange(predecessors, starts[v], starts[v] + degree + (more[v] < 0 ? 0 : 1));
-      if (more[v] >= 0) {
-        list[degree] = more[v];
-      }
-      lists[v] = list;
-    }
-    return of(lists);
-  }
-
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder(nodes + " nodes:");

@@ -34,23 +34,34 @@ public final class Dags {
     return of(lists);
   }
 
-  /** Layers of up to {@code width} nodes; each node has about {@code edges} predecessors nearby. */
+  /**
+   * Layers of up to {@code width} nodes; each node has about {@code edges} predecessors, most of them in the
+   * layer before, and a successor unless it is in the last layer; so the width stays near {@code width}.
+   */
   public static Dag layered(int nodes, int width, double edges, Random random) {
     List<List<Integer>> lists = lists(nodes);
+    boolean[] followed = new boolean[nodes];
     int layerStart = 0;
     int previousStart = 0;
     for (int v = 0; v < nodes; v++) {
       if (v - layerStart == width) {
+        for (int u = previousStart; u < layerStart; u++) {
+          if (!followed[u]) {
+            lists.get(layerStart + random.nextInt(width)).add(u);
+          }
+        }
         previousStart = layerStart;
         layerStart = v;
       }
       int degree = (int) edges + (random.nextDouble() < edges - (int) edges ? 1 : 0);
       for (int k = 0; k < degree && layerStart > 0; k++) {
         boolean skip = random.nextInt(8) == 0;
-        lists.get(v).add(
+        int u =
             skip
                 ? random.nextInt(layerStart)
-                : previousStart + random.nextInt(layerStart - previousStart));
+                : previousStart + random.nextInt(layerStart - previousStart);
+        lists.get(v).add(u);
+        followed[u] = true;
       }
     }
     return of(lists);
