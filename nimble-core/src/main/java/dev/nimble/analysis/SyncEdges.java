@@ -24,7 +24,7 @@ public record SyncEdges(ImmutableIntArray from, ImmutableIntArray to) {
     for (int i = 0; i < n; i++) {
       position[launchOrder[i]] = i;
     }
-    int[] lastOf = new int[n];
+    int[] lastOf = new int[java.util.stream.IntStream.of(streamOf).max().orElse(-1) + 1];
     java.util.Arrays.fill(lastOf, -1);
     int[][] predecessors = new int[n][];
     for (int i = 0; i < n; i++) { // the same DAG, numbered by launch order, with stream order added
