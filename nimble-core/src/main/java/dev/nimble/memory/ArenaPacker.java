@@ -13,10 +13,10 @@ import java.util.stream.IntStream;
  */
 final class ArenaPacker {
   /** Clashes that may be looked at before the best packing so far is taken. */
-  private static final long MOST_WORK = 12_000_000;
+  private static final long MOST_WORK = 4_000_000;
 
-  /** Fewer turns than this in a row without gain do not end the local search. */
-  private static final int MOST_IDLE_TURNS = 2_000;
+  /** The local search ends after this many turns in a row without gain. */
+  private static final int MOST_IDLE_TURNS = 500;
 
   private final LiveRanges ranges;
   private final long bound;

@@ -37,6 +37,11 @@ final class LiveRanges {
 
   /** The live ranges of {@code storages}, which are in launch order of their definitions. */
   static LiveRanges of(List<Storage> storages, HappensBefore order) {
+    return of(storages, order, MOST_PAIRS);
+  }
+
+  /** As {@link #of(List, HappensBefore)}, with another bound on the clashes that are held. */
+  static LiveRanges of(List<Storage> storages, HappensBefore order, int mostPairs) {
     int count = storages.size();
     LiveRanges ranges =
         new LiveRanges(
@@ -64,7 +69,7 @@ final class LiveRanges {
           int last = order.launchIndex(storages.get(onStream[s][end - 1]).definition);
           ranges.busyUntil[a] = Math.max(ranges.busyUntil[a], last);
         }
-        fits &= found + (end - next[s]) <= MOST_PAIRS;
+        fits &= found + (end - next[s]) <= mostPairs;
         if (fits) {
           if (pairs.length < found + (end - next[s])) {
             pairs = Arrays.copyOf(pairs, 2 * (found + (end - next[s])));

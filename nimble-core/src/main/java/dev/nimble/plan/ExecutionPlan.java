@@ -37,4 +37,12 @@ public record ExecutionPlan(
   public long bytesOf(Slice.Region region) {
     return memory.bytesOf(region);
   }
+
+  /**
+   * This plan in words, some tens of lines: what each stage decided, which nodes run on which stream, what
+   * each sync is for, and what fills the arena at its peak.
+   */
+  public String explain() {
+    return PlanExplanation.of(this);
+  }
 }
