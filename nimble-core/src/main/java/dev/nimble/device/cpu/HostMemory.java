@@ -1,0 +1,40 @@
+package dev.nimble.device.cpu;
+
+import dev.nimble.error.DeviceException;
+import dev.nimble.error.Location;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * Direct memory, aligned for vector loads. It is freed by the garbage collector once nobody can reach it:
+ * freeing it by hand could pull it from under a tensor that a user still holds.
+ */
+final class HostMemory {
+  private static final int ALIGNMENT = 256;
+
+  private HostMemory() {}
+
+  /**
+   * Allocates zeroed memory.
+   *
+   * @throws DeviceException if it exceeds 2 GiB or the JVM's limit on direct memory
+   */
+  static ByteBuffer allocate(long sizeBytes) {
+    if (sizeBytes > Integer.MAX_VALUE - ALIGNMENT) {
+      throw new DeviceException(
+          "the plan needs " + sizeBytes + " bytes in one piece; the CPU device has at most 2 GiB."
+              + " Use smaller shapes or a smaller batch");
+    }
+    try {
+      ByteBuffer memory = ByteBuffer.allocateDirect((int) sizeBytes + ALIGNMENT);
+      ByteBuffer aligned = memory.alignedSlice(ALIGNMENT);
+      aligned.limit((int) sizeBytes);
+      return aligned.slice().order(ByteOrder.nativeOrder());
+    } catch (OutOfMemoryError e) {
+      throw new DeviceException(
+          "cannot allocate " + sizeBytes + " bytes of direct memory; raise -XX:MaxDirectMemorySize",
+          Location.NOWHERE,
+          e);
+    }
+  }
+}
