@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** What is checked of a model before any of it is used. */
 final class ModelChecks {
@@ -27,13 +28,24 @@ final class ModelChecks {
       throw new InvalidModelException("sparse initializers are not supported");
     }
     for (TensorProto tensor : graph.getInitializerList()) {
+      if (tensor.getName().isEmpty()) {
+        throw new InvalidModelException("an initializer has no name");
+      }
       checkName(tensor.getName(), limits);
     }
     for (ValueInfoProto input : graph.getInputList()) {
       checkName(input.getName(), limits);
+      for (TensorShapeProto.Dimension dimension :
+          input.getType().getTensorType().getShape().getDimList()) {
+        checkName(dimension.getDimParam(), limits);
+      }
+    }
+    for (ValueInfoProto output : graph.getOutputList()) {
+      checkName(output.getName(), limits);
     }
     for (NodeProto node : graph.getNodeList()) {
       checkName(node.getName(), limits);
+      checkName(node.getOpType(), limits);
       node.getInputList().forEach(name -> checkName(name, limits));
       node.getOutputList().forEach(name -> checkName(name, limits));
     }
@@ -62,7 +74,15 @@ final class ModelChecks {
       }
     }
     if (!missing.isEmpty()) {
-      throw new InvalidModelException("unsupported operators (with their number): " + missing, first);
+      String list =
+          missing.entrySet().stream()
+              .limit(20)
+              .map(m -> m.getKey() + " (" + m.getValue() + (m.getValue() == 1 ? " node)" : " nodes)"))
+              .collect(Collectors.joining(", "));
+      throw new InvalidModelException(
+          "not supported: " + list
+              + (missing.size() > 20 ? " and " + (missing.size() - 20) + " more operators" : ""),
+          first);
     }
   }
 
@@ -76,13 +96,20 @@ final class ModelChecks {
     return Location.ofNode(nameOf(node, index), node.getOpType());
   }
 
-  static ImmutableList<ModelInput> inputs(GraphProto graph) {
+  static ImmutableList<ModelInput> inputs(GraphProto graph, ImportLimits limits) {
     Set<String> initialised = new HashSet<>();
     graph.getInitializerList().forEach(tensor -> initialised.add(tensor.getName()));
+    Set<String> names = new HashSet<>();
     ImmutableList.Builder<ModelInput> inputs = ImmutableList.builder();
     for (ValueInfoProto info : graph.getInputList()) {
       if (initialised.contains(info.getName())) {
         continue; // a default value; before IR version 4 every initializer is listed so
+      }
+      if (info.getName().isEmpty() || !names.add(info.getName())) {
+        throw new InvalidModelException(
+            info.getName().isEmpty()
+                ? "an input has no name"
+                : "two values are named '" + info.getName() + "'");
       }
       if (info.getType().getValueCase() != TypeProto.ValueCase.TENSOR_TYPE) {
         throw new InvalidModelException(
@@ -92,6 +119,11 @@ final class ModelChecks {
       TypeProto.Tensor type = info.getType().getTensorType();
       if (!type.hasShape()) {
         throw new InvalidModelException("input '" + info.getName() + "' has no shape");
+      }
+      if (type.getShape().getDimCount() > limits.rank()) {
+        throw new InvalidModelException(
+            "input '" + info.getName() + "' has " + type.getShape().getDimCount()
+                + " axes; the limit is " + limits.rank());
       }
       ImmutableList.Builder<ModelInput.Dimension> dimensions = ImmutableList.builder();
       for (TensorShapeProto.Dimension dimension : type.getShape().getDimList()) {

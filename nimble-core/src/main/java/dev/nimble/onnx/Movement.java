@@ -141,7 +141,11 @@ final class Movement {
     n.operands(1, 2);
     int along = axis(n.attributes().integer("axis", 0), n.shape(0).rank());
     int extent = n.shape(0).extent(along);
-    long[] sizes = n.integers("split", 1);
+    long[] sizes = n.attributes().integers("split");
+    if (sizes == null && n.has(1)) { // may have more entries than there are axes
+      Tensor given = n.known(1, "split");
+      sizes = given == null ? null : given.toLongArray();
+    }
     int parts = n.attributes().small("num_outputs", n.outputCount());
     if (parts != n.outputCount() || (sizes != null && sizes.length != parts)) {
       throw new InvalidModelException(

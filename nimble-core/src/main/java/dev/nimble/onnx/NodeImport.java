@@ -139,7 +139,15 @@ final class NodeImport {
     if (!contents.type().dataType().isInteger()) {
       throw new InvalidModelException(what + " must be integers, not " + contents.type());
     }
+    checkLength(what, contents.type().elements());
     return contents.toLongArray();
+  }
+
+  /** Lists have at most two entries an axis: more would only make errors long. */
+  private void checkLength(String what, int length) {
+    if (length > 2 * limits.rank()) {
+      throw new InvalidModelException(what + " has " + length + " entries, too many for any axes");
+    }
   }
 
   /** An attribute in older opsets, an operand in newer ones. */
@@ -148,7 +156,11 @@ final class NodeImport {
     if (given != null && has(index)) {
       throw new InvalidModelException(attribute + " is given as an attribute and as an operand");
     }
-    return given != null ? given : knownIntegers(index, attribute);
+    if (given == null) {
+      return knownIntegers(index, attribute);
+    }
+    checkLength(attribute, given.length);
+    return given;
   }
 
   /** {@code values}; fails if they are null. */

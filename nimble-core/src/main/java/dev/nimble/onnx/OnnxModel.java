@@ -3,16 +3,23 @@ package dev.nimble.onnx;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UnsafeByteOperations;
+import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.Location;
 import dev.nimble.graph.Graph;
+import dev.nimble.graph.Shape;
+import dev.nimble.graph.TensorType;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -39,7 +46,7 @@ public final class OnnxModel {
       throw new InvalidModelException("is not an ONNX model: it has no graph");
     }
     ModelChecks.check(proto.getGraph(), limits);
-    this.inputs = ModelChecks.inputs(proto.getGraph());
+    this.inputs = ModelChecks.inputs(proto.getGraph(), limits);
   }
 
   /**
@@ -55,14 +62,16 @@ public final class OnnxModel {
   public static OnnxModel load(Path path, ImportLimits limits) {
     String name = String.valueOf(path.getFileName());
     try {
-      if (Files.isDirectory(path)) {
-        throw new InvalidModelException("is a folder, not a file", Location.ofFile(name));
+      if (Files.exists(path) && !Files.isRegularFile(path)) {
+        throw new InvalidModelException(
+            (Files.isDirectory(path) ? "is a folder" : "is a device or pipe") + ", not a file",
+            Location.ofFile(name));
       }
       long size = Files.size(path);
       if (size > limits.fileBytes()) {
         throw tooLarge(name, limits);
       }
-      return parse(Files.readAllBytes(path), name, limits);
+      return parse(UnsafeByteOperations.unsafeWrap(Files.readAllBytes(path)), name, limits);
     } catch (NoSuchFileException e) {
       throw new InvalidModelException("there is no such file: " + path, Location.ofFile(name), e);
     } catch (IOException e) {
@@ -79,7 +88,7 @@ public final class OnnxModel {
       if (bytes.length == most && stream.read() >= 0) {
         throw tooLarge(name, limits);
       }
-      return parse(bytes, name, limits);
+      return parse(UnsafeByteOperations.unsafeWrap(bytes), name, limits);
     } catch (IOException e) {
       throw new InvalidModelException("cannot be read: " + e, Location.ofFile(name), e);
     }
@@ -95,10 +104,16 @@ public final class OnnxModel {
     if (bytes.length > limits.fileBytes()) {
       throw tooLarge(name, limits);
     }
-    if (bytes.length == 0) {
+    return parse(ByteString.copyFrom(bytes), name, limits);
+  }
+
+  /** {@code bytes} will not change: weights are read where they are. */
+  private static OnnxModel parse(ByteString bytes, String name, ImportLimits limits) {
+    if (bytes.isEmpty()) {
       throw new InvalidModelException("is empty", Location.ofFile(name));
     }
-    CodedInputStream input = CodedInputStream.newInstance(bytes);
+    CodedInputStream input = bytes.newCodedInput();
+    input.enableAliasing(true);
     input.setRecursionLimit(limits.nestingDepth());
     try {
       return new OnnxModel(name, ModelProto.parseFrom(input), limits);
@@ -109,6 +124,8 @@ public final class OnnxModel {
       throw new InvalidModelException("cannot be read: " + e, Location.ofFile(name), e);
     } catch (InvalidModelException e) {
       throw e.in(name);
+    } catch (RuntimeException e) { // the file is not trusted: a gap in the checks must not escape
+      throw new InvalidModelException("cannot be imported: " + e, Location.ofFile(name), e);
     }
   }
 
@@ -154,6 +171,14 @@ public final class OnnxModel {
         .collect(ImmutableList.toImmutableList());
   }
 
+  /**
+   * The dimensions that {@link #graph} needs: symbols, and {@code input.axis} where there is no symbol, in
+   * the order of the axes.
+   */
+  public ImmutableList<String> symbolicDimensions() {
+    return DimensionBinding.open(inputs);
+  }
+
   /** The number of nodes in the file, Constant nodes included. */
   public int nodeCount() {
     return proto.getGraph().getNodeCount();
@@ -161,8 +186,10 @@ public final class OnnxModel {
 
   /**
    * Binds the symbolic dimensions and makes the graph: a node for each ONNX node, but that operators whose
-   * result is known (Constant, ConstantOfShape, Range) become constants. Operands that an operator needs
-   * when it is built (the shape of a Reshape) are worked out from constants and shapes.
+   * result is known (Constant, ConstantOfShape, Range) become constants, and a few without a counterpart
+   * here (Sum of many, DepthToSpace) become several nodes. Operands that an operator needs when it is built
+   * (the shape of a Reshape) are worked out from constants and shapes. Types are inferred; those that the
+   * file declares for results are not trusted, nor used.
    *
    * @param dimensions an extent for each symbol, {@code input.axis} or {@code *.axis}
    * @throws InvalidModelException if a dimension is not bound, an operator is not supported or does not fit
@@ -171,12 +198,48 @@ public final class OnnxModel {
    */
   public Graph graph(Map<String, Integer> dimensions) {
     try {
-      return new GraphImporter(
-              proto.getGraph(), file, opset, limits, DimensionBinding.types(inputs, dimensions))
-          .graph();
+      ImmutableMap<String, TensorType> types = new DimensionBinding(inputs, dimensions).types();
+      return new GraphImporter(proto.getGraph(), file, opset, limits, types).graph();
     } catch (InvalidModelException e) {
-      throw e.location().file() == null ? e.in(file) : e;
+      throw e.in(file);
+    } catch (InvalidArgumentException e) {
+      throw new InvalidArgumentException(e.what(), Location.ofFile(file), e);
+    } catch (RuntimeException e) { // the file is not trusted: a gap in the checks must not escape
+      throw new InvalidModelException("cannot be imported: " + e, Location.ofFile(file), e);
     }
+  }
+
+  /**
+   * As {@link #graph}, with the whole shape of each input instead of single dimensions.
+   *
+   * @param shapes a shape for every input that has an open dimension, by name
+   * @throws InvalidArgumentException if there is no such input, or the model fixes another rank or extent
+   */
+  public Graph graphOfShapes(Map<String, Shape> shapes) {
+    Map<String, Integer> dimensions = new LinkedHashMap<>();
+    shapes.forEach(
+        (name, shape) -> {
+          ModelInput input = input(name);
+          if (input.dimensions().size() != shape.rank()) {
+            throw new InvalidArgumentException(
+                "input " + input + " cannot have the shape " + shape, Location.ofFile(file));
+          }
+          for (int axis = 0; axis < shape.rank(); axis++) {
+            dimensions.put(name + "." + axis, shape.extent(axis));
+          }
+        });
+    return graph(dimensions);
+  }
+
+  private ModelInput input(String name) {
+    return inputs.stream()
+        .filter(input -> input.name().equals(name))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new InvalidArgumentException(
+                    "the model has no input '" + name + "'; it has " + inputs,
+                    Location.ofFile(file)));
   }
 
   @Override

@@ -1,0 +1,271 @@
+package dev.nimble.onnx;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
+import com.google.protobuf.ByteString;
+import dev.nimble.error.InvalidModelException;
+import dev.nimble.error.NimbleException;
+import dev.nimble.testkit.RealModels;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/**
+ * Damaged models: whatever is changed, the import succeeds or fails with an {@link InvalidModelException},
+ * soon and in little memory. The models are the real ones with their large weights made inputs, so that
+ * nearly every byte is structure.
+ */
+class MutatedModelTest {
+  private static final long SEED = Long.getLong("nimble.seed", 20201201);
+  private static final int ROUNDS = Integer.getInteger("nimble.rounds", 60);
+  private static final ImportLimits LIMITS = ImportLimits.defaults().withComputedBytes(1 << 24);
+  private static final long[] NUMBERS = {
+    0, 1, 2, 3, 4, 7, 100, 65536, -1, -2, -3, Integer.MAX_VALUE, Integer.MIN_VALUE, 1L << 31,
+    1L << 40, 1L << 62, Long.MAX_VALUE, Long.MIN_VALUE
+  };
+
+  @TestFactory
+  Stream<DynamicTest> bytesFlipped() {
+    return overModels(
+        (model, random) -> {
+          byte[] bytes = model.toByteArray();
+          for (int k = 1 + random.nextInt(4); k > 0; k--) {
+            bytes[random.nextInt(bytes.length)] ^= (byte) (1 << random.nextInt(8));
+          }
+          return bytes;
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> bytesCutOutOrDoubled() {
+    return overModels(
+        (model, random) -> {
+          byte[] bytes = model.toByteArray();
+          int from = random.nextInt(bytes.length);
+          int to = Math.min(bytes.length, from + 1 + random.nextInt(64));
+          boolean cut = random.nextBoolean();
+          byte[] head = Arrays.copyOf(bytes, cut ? from : to);
+          byte[] tail = Arrays.copyOfRange(bytes, cut ? to : from, bytes.length);
+          return ByteString.copyFrom(head).concat(ByteString.copyFrom(tail)).toByteArray();
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> truncated() {
+    return overModels(
+        (model, random) -> {
+          byte[] bytes = model.toByteArray();
+          return Arrays.copyOf(bytes, random.nextInt(bytes.length));
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> fieldsChanged() {
+    return overModels(
+        (model, random) -> {
+          ModelProto.Builder changed = model.toBuilder();
+          for (int k = 1 + random.nextInt(3); k > 0; k--) {
+            change(changed.getGraphBuilder(), random);
+          }
+          if (random.nextInt(20) == 0) {
+            changed.getOpsetImportBuilder(0).setVersion(7 + random.nextInt(15));
+          }
+          return changed.build().toByteArray();
+        });
+  }
+
+  private static void change(GraphProto.Builder graph, Random random) {
+    NodeProto.Builder node = graph.getNodeBuilder(random.nextInt(graph.getNodeCount()));
+    NodeProto other = graph.getNode(random.nextInt(graph.getNodeCount()));
+    switch (random.nextInt(12)) {
+      case 0:
+        graph.removeNode(random.nextInt(graph.getNodeCount()));
+        break;
+      case 1:
+        graph.addNode(other);
+        break;
+      case 2:
+        node.setOpType(other.getOpType());
+        break;
+      case 3:
+        node.clearInput().addAllInput(other.getInputList());
+        break;
+      case 4:
+        if (node.getInputCount() > 0) {
+          node.setInput(
+              random.nextInt(node.getInputCount()),
+              random.nextInt(4) == 0
+                  ? ""
+                  : other.getOutputCount() > 0 ? other.getOutput(0) : "nobody");
+        }
+        break;
+      case 5:
+        node.clearAttribute().addAllAttribute(other.getAttributeList());
+        break;
+      case 6:
+        node.addInput(other.getInputCount() > 0 ? other.getInput(0) : "x");
+        break;
+      case 7:
+        List<NodeProto> known =
+            graph.getNodeList().stream()
+                .filter(n -> n.getAttributeList().stream().anyMatch(AttributeProto::hasT))
+                .collect(Collectors.toList());
+        if (!known.isEmpty()) {
+          NodeProto chosen = known.get(random.nextInt(known.size()));
+          int index = graph.getNodeList().indexOf(chosen);
+          for (AttributeProto.Builder a : graph.getNodeBuilder(index).getAttributeBuilderList()) {
+            changeTensor(a.getTBuilder(), random);
+          }
+        }
+        break;
+      case 8:
+        if (graph.getInitializerCount() > 0) {
+          changeTensor(
+              graph.getInitializerBuilder(random.nextInt(graph.getInitializerCount())), random);
+        }
+        break;
+      default:
+        if (node.getAttributeCount() > 0) {
+          changeAttribute(
+              node.getAttributeBuilder(random.nextInt(node.getAttributeCount())), random);
+        }
+        break;
+    }
+  }
+
+  private static void changeAttribute(AttributeProto.Builder attribute, Random random) {
+    switch (random.nextInt(6)) {
+      case 0:
+        attribute.setType(
+            AttributeProto.AttributeType.forNumber(random.nextInt(12)));
+        break;
+      case 1:
+        attribute.setName("pads");
+        break;
+      case 2:
+        attribute.addInts(number(random));
+        break;
+      default:
+        attribute.setI(number(random)).setF(random.nextBoolean() ? Float.NaN : number(random));
+        if (attribute.getIntsCount() > 0) {
+          attribute.setInts(random.nextInt(attribute.getIntsCount()), number(random));
+        }
+        break;
+    }
+  }
+
+  private static void changeTensor(TensorProto.Builder tensor, Random random) {
+    switch (random.nextInt(4)) {
+      case 0:
+        tensor.setDataType(random.nextInt(20));
+        break;
+      case 1:
+        tensor.addDims(random.nextInt(3) == 0 ? number(random) : 1);
+        break;
+      case 2:
+        if (tensor.getDimsCount() > 0) {
+          tensor.setDims(random.nextInt(tensor.getDimsCount()), number(random));
+        }
+        break;
+      default: // other contents of the same size: small numbers, then wild ones
+        byte[] raw = tensor.getRawData().toByteArray();
+        for (int i = 0; i < raw.length; i += 8) {
+          long value = number(random);
+          for (int b = 0; b < 8 && i + b < raw.length; b++) {
+            raw[i + b] = (byte) (value >> (8 * b));
+          }
+        }
+        tensor.setRawData(ByteString.copyFrom(raw));
+        break;
+    }
+  }
+
+  private static long number(Random random) {
+    return random.nextInt(3) == 0
+        ? random.nextInt(9) - 2
+        : NUMBERS[random.nextInt(NUMBERS.length)];
+  }
+
+  private interface Mutation {
+    byte[] of(ModelProto model, Random random);
+  }
+
+  private static Stream<DynamicTest> overModels(Mutation mutation) {
+    return Stream.of(RealModels.values())
+        .map(real -> DynamicTest.dynamicTest(real.name(), () -> run(real, mutation)));
+  }
+
+  private static void run(RealModels real, Mutation mutation) throws IOException {
+    ModelProto bare = bare(ModelProto.parseFrom(real.bytes()));
+    byte[] sound = bare.toByteArray();
+    assertThat(OnnxModel.parse(sound, "bare", LIMITS).graph(real.dimensions(0)).nodes())
+        .isNotEmpty();
+    for (int round = 0; round < ROUNDS; round++) {
+      long seed = SEED + round;
+      byte[] bytes = mutation.of(bare, new Random(seed));
+      try {
+        OnnxModel model = OnnxModel.parse(bytes, "mutant", LIMITS);
+        model.graph(
+            model.inputs().equals(OnnxModel.parse(sound, "bare", LIMITS).inputs())
+                ? real.dimensions(0)
+                : Map.of());
+      } catch (InvalidModelException e) {
+        assertThat(e.getMessage()).startsWith("mutant: ").doesNotContain("\n");
+        assertThat(e.getMessage().length()).isLessThan(10_000);
+        for (Throwable at = e; at != null; at = at.getCause()) { // the last net caught nothing
+          if (!(at instanceof NimbleException) && !(at instanceof IOException)) {
+            throw new AssertionError("round " + round + " (-Dnimble.seed=" + seed + ")", e);
+          }
+        }
+      } catch (Throwable e) {
+        throw new AssertionError("round " + round + " (-Dnimble.seed=" + seed + ")", e);
+      }
+    }
+  }
+
+  /** The model with tensors of more than 1 KiB as inputs instead. */
+  private static ModelProto bare(ModelProto model) {
+    GraphProto.Builder graph = model.getGraph().toBuilder().clearInitializer().clearNode();
+    Set<String> inputs = new HashSet<>();
+    graph.getInputList().forEach(i -> inputs.add(i.getName()));
+    for (TensorProto tensor : model.getGraph().getInitializerList()) {
+      if (tensor.getRawData().size() <= 1024) {
+        graph.addInitializer(tensor);
+      } else if (inputs.add(tensor.getName())) {
+        declare(graph, tensor.getName(), tensor);
+      }
+    }
+    for (NodeProto node : model.getGraph().getNodeList()) {
+      TensorProto tensor =
+          node.getOpType().equals("Constant") && node.getAttributeCount() == 1
+              ? node.getAttribute(0).getT()
+              : TensorProto.getDefaultInstance();
+      if (tensor.getRawData().size() + 4 * tensor.getFloatDataCount() <= 1024) {
+        graph.addNode(node);
+      } else {
+        declare(graph, node.getOutput(0), tensor);
+      }
+    }
+    return model.toBuilder().setGraph(graph).build();
+  }
+
+  private static void declare(GraphProto.Builder graph, String name, TensorProto tensor) {
+    var input = graph.addInputBuilder().setName(name);
+    var type = input.getTypeBuilder().getTensorTypeBuilder().setElemType(tensor.getDataType());
+    tensor.getDimsList().forEach(d -> type.getShapeBuilder().addDimBuilder().setDimValue(d));
+    type.getShapeBuilder();
+  }
+}
