@@ -7,6 +7,7 @@ import dev.nimble.buffer.Slice.Region;
 import dev.nimble.graph.Graph;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.testkit.RandomPlans;
+import dev.nimble.testkit.Seeds;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -44,29 +45,30 @@ class ArenaPackerTest {
 
   @Test
   void liveRangesClashByDefinitionAndPackingsRespectThem() {
-    for (int seed = 0; seed < 300; seed++) {
-      Random random = new Random(seed);
-      Graph graph = RandomPlans.graph(random, 1 + random.nextInt(30));
-      Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(4));
-      HappensBefore order = new HappensBefore(schedule);
-      List<Storage> storages = storages(graph, order, random, 40);
-      LiveRanges ranges = LiveRanges.of(storages, order);
-      LiveRanges sparse = LiveRanges.of(storages, order, 0);
-      assertThat(ranges.hasNeighbours()).isTrue();
-      boolean[][] clashes = clashes(storages, order);
-      for (int a = 0; a < storages.size(); a++) {
-        boolean[] found = new boolean[storages.size()];
-        for (int i = ranges.firstNeighbour(a); i < ranges.firstNeighbour(a + 1); i++) {
-          found[ranges.neighbour(i)] = true;
-        }
-        assertThat(found).as("seed %s, storage %s", seed, a).isEqualTo(clashes[a]);
-      }
-      assertRespects(clashes, ranges, ArenaPacker.pack(ranges, ranges.peakBlocks()), seed);
-      if (Arrays.stream(clashes).anyMatch(c -> !Arrays.equals(c, new boolean[c.length]))) {
-        assertThat(sparse.hasNeighbours()).isFalse();
-      }
-      assertRespects(clashes, sparse, ArenaPacker.pack(sparse, sparse.peakBlocks()), seed);
-    }
+    Seeds.forEach(
+        300,
+        (random, seed) -> {
+          Graph graph = RandomPlans.graph(random, 1 + random.nextInt(30));
+          Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(4));
+          HappensBefore order = new HappensBefore(schedule);
+          List<Storage> storages = storages(graph, order, random, 40);
+          LiveRanges ranges = LiveRanges.of(storages, order);
+          LiveRanges sparse = LiveRanges.of(storages, order, 0);
+          assertThat(ranges.hasNeighbours()).isTrue();
+          boolean[][] clashes = clashes(storages, order);
+          for (int a = 0; a < storages.size(); a++) {
+            boolean[] found = new boolean[storages.size()];
+            for (int i = ranges.firstNeighbour(a); i < ranges.firstNeighbour(a + 1); i++) {
+              found[ranges.neighbour(i)] = true;
+            }
+            assertThat(found).as("storage %s", a).isEqualTo(clashes[a]);
+          }
+          assertRespects(clashes, ranges, ArenaPacker.pack(ranges, ranges.peakBlocks()));
+          if (Arrays.stream(clashes).anyMatch(c -> !Arrays.equals(c, new boolean[c.length]))) {
+            assertThat(sparse.hasNeighbours()).isFalse();
+          }
+          assertRespects(clashes, sparse, ArenaPacker.pack(sparse, sparse.peakBlocks()));
+        });
   }
 
   private static boolean[][] clashes(List<Storage> storages, HappensBefore order) {
@@ -80,35 +82,36 @@ class ArenaPackerTest {
   }
 
   private static void assertRespects(
-      boolean[][] clashes, LiveRanges ranges, long[] offsets, int seed) {
+      boolean[][] clashes, LiveRanges ranges, long[] offsets) {
     for (int a = 0; a < clashes.length; a++) {
       assertThat(offsets[a]).isNotNegative();
       for (int b = 0; b < a; b++) {
         boolean apart =
             offsets[a] + ranges.blocks(a) <= offsets[b]
                 || offsets[b] + ranges.blocks(b) <= offsets[a];
-        assertThat(apart || !clashes[a][b]).as("seed %s: %s, %s", seed, a, b).isTrue();
+        assertThat(apart || !clashes[a][b]).as("%s, %s", a, b).isTrue();
       }
     }
   }
 
   @Test
   void smallPackingsAreOptimal() {
-    int above = 0;
-    for (int seed = 0; seed < 300; seed++) {
-      Random random = new Random(seed);
-      Graph graph = RandomPlans.graph(random, 1 + random.nextInt(12));
-      Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(3));
-      HappensBefore order = new HappensBefore(schedule);
-      List<Storage> storages = storages(graph, order, random, 7);
-      LiveRanges ranges = LiveRanges.of(storages, order);
-      boolean[][] clashes = clashes(storages, order);
-      long[] offsets = ArenaPacker.pack(ranges, ranges.peakBlocks());
-      long best = optimum(clashes, ranges);
-      assertThat(best).isGreaterThanOrEqualTo(ranges.peakBlocks());
-      above += height(ranges, offsets) > best ? 1 : 0;
-    }
-    assertThat(above).as("packings above the optimum").isZero();
+    int[] above = {0};
+    Seeds.forEach(
+        300,
+        (random, seed) -> {
+          Graph graph = RandomPlans.graph(random, 1 + random.nextInt(12));
+          Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(3));
+          HappensBefore order = new HappensBefore(schedule);
+          List<Storage> storages = storages(graph, order, random, 7);
+          LiveRanges ranges = LiveRanges.of(storages, order);
+          boolean[][] clashes = clashes(storages, order);
+          long[] offsets = ArenaPacker.pack(ranges, ranges.peakBlocks());
+          long best = optimum(clashes, ranges);
+          assertThat(best).isGreaterThanOrEqualTo(ranges.peakBlocks());
+          above[0] += height(ranges, offsets) > best ? 1 : 0;
+        });
+    assertThat(above[0]).as("packings above the optimum").isZero();
   }
 
   private static long height(LiveRanges ranges, long[] offsets) {

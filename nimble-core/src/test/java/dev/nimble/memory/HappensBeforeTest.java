@@ -7,25 +7,26 @@ import dev.nimble.graph.Node;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.schedule.Sync;
 import dev.nimble.testkit.RandomPlans;
+import dev.nimble.testkit.Seeds;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class HappensBeforeTest {
   @Test
   void equalsTheTransitiveClosureOfStreamOrderAndSyncs() {
-    for (int seed = 0; seed < 300; seed++) {
-      Random random = new Random(seed);
-      Graph graph = RandomPlans.graph(random, 1 + random.nextInt(30));
-      Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(6));
-      HappensBefore order = new HappensBefore(schedule);
-      boolean[][] closure = closure(schedule);
-      for (int a = 0; a < closure.length; a++) {
-        for (int b = 0; b < closure.length; b++) {
-          assertThat(order.before(a, b)).as("seed %s: %s, %s", seed, a, b).isEqualTo(closure[a][b]);
-        }
-      }
-    }
+    Seeds.forEach(
+        300,
+        (random, seed) -> {
+          Graph graph = RandomPlans.graph(random, 1 + random.nextInt(30));
+          Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(6));
+          HappensBefore order = new HappensBefore(schedule);
+          boolean[][] closure = closure(schedule);
+          for (int a = 0; a < closure.length; a++) {
+            for (int b = 0; b < closure.length; b++) {
+              assertThat(order.before(a, b)).as("%s, %s", a, b).isEqualTo(closure[a][b]);
+            }
+          }
+        });
   }
 
   private static boolean[][] closure(Schedule schedule) {

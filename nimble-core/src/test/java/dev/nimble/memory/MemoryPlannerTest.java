@@ -19,10 +19,10 @@ import dev.nimble.schedule.Schedule;
 import dev.nimble.schedule.Sync;
 import dev.nimble.testkit.OpaqueOperator;
 import dev.nimble.testkit.RandomPlans;
+import dev.nimble.testkit.Seeds;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -426,16 +426,17 @@ class MemoryPlannerTest {
 
   @Test
   void theLowerBoundIsTheBruteForcePeakAndPlansAreDeterministic() {
-    for (int seed = 0; seed < 500; seed++) {
-      Random random = new Random(seed);
-      Graph graph = RandomPlans.graph(random, 1 + random.nextInt(40));
-      KernelChoices kernels = RandomPlans.kernels(graph, random);
-      Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(4));
-      MemoryPlan plan = MemoryPlanner.plan(graph, kernels, schedule);
-      assertThat(plan.lowerBoundBytes()).as("seed %s", seed).isEqualTo(peak(graph, schedule, plan));
-      assertThat(plan.arenaBytes()).isBetween(plan.lowerBoundBytes(), plan.naiveBytes());
-      assertThat(MemoryPlanner.plan(graph, kernels, schedule)).isEqualTo(plan);
-    }
+    Seeds.forEach(
+        500,
+        (random, seed) -> {
+          Graph graph = RandomPlans.graph(random, 1 + random.nextInt(40));
+          KernelChoices kernels = RandomPlans.kernels(graph, random);
+          Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(4));
+          MemoryPlan plan = MemoryPlanner.plan(graph, kernels, schedule);
+          assertThat(plan.lowerBoundBytes()).isEqualTo(peak(graph, schedule, plan));
+          assertThat(plan.arenaBytes()).isBetween(plan.lowerBoundBytes(), plan.naiveBytes());
+          assertThat(MemoryPlanner.plan(graph, kernels, schedule)).isEqualTo(plan);
+        });
   }
 
   /** At each launch, the slices of all values already defined and yet to be read, each slice once. */
@@ -471,17 +472,18 @@ class MemoryPlannerTest {
 
   @Test
   void oneStreamIsPackedTightly() {
-    double sum = 0;
+    double[] sum = {0};
     int graphs = 200;
-    for (int seed = 0; seed < graphs; seed++) {
-      Random random = new Random(seed);
-      Graph graph = RandomPlans.graph(random, 20 + random.nextInt(100));
-      KernelChoices kernels = RandomPlans.kernels(graph, random);
-      MemoryPlan plan = MemoryPlanner.plan(graph, kernels, RandomPlans.schedule(graph, random, 1));
-      double ratio = (double) plan.arenaBytes() / Math.max(256, plan.lowerBoundBytes());
-      assertThat(ratio).as("seed %s", seed).isLessThan(1.15);
-      sum += ratio;
-    }
-    assertThat(sum / graphs).isLessThan(1.02);
+    Seeds.forEach(
+        graphs,
+        (random, seed) -> {
+          Graph graph = RandomPlans.graph(random, 20 + random.nextInt(100));
+          KernelChoices kernels = RandomPlans.kernels(graph, random);
+          MemoryPlan plan = MemoryPlanner.plan(graph, kernels, RandomPlans.schedule(graph, random, 1));
+          double ratio = (double) plan.arenaBytes() / Math.max(256, plan.lowerBoundBytes());
+          assertThat(ratio).isLessThan(1.15);
+          sum[0] += ratio;
+        });
+    assertThat(sum[0] / graphs).isLessThan(1.02);
   }
 }

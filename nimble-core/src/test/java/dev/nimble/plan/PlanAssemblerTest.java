@@ -21,6 +21,7 @@ import dev.nimble.schedule.Schedule;
 import dev.nimble.schedule.Sync;
 import dev.nimble.testkit.OpaqueOperator;
 import dev.nimble.testkit.RandomPlans;
+import dev.nimble.testkit.Seeds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -107,41 +108,42 @@ class PlanAssemblerTest {
 
   @Test
   void everyPlanHasTheSchedulesSyncsAndNoMore() {
-    for (int seed = 0; seed < 300; seed++) {
-      Random random = new Random(seed);
-      Graph graph = RandomPlans.graph(random, 1 + random.nextInt(40));
-      KernelChoices kernels = RandomPlans.kernels(graph, random);
-      Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(5));
-      ExecutionPlan plan = assemble(graph, kernels, schedule);
-      List<Sync> found = new ArrayList<>();
-      List<Node> launched = new ArrayList<>();
-      Node[] recordedAfter = new Node[plan.events()];
-      List<Node> waitedFor = new ArrayList<>();
-      Node last = null;
-      for (Command command : plan.commands()) {
-        if (command instanceof Command.RecordEvent) {
-          int event = ((Command.RecordEvent) command).event();
-          assertThat(recordedAfter[event]).isNull();
-          recordedAfter[event] = last;
-        } else if (command instanceof Command.WaitEvent) {
-          waitedFor.add(recordedAfter[((Command.WaitEvent) command).event()]);
-        } else {
-          last =
-              command instanceof Command.Launch
-                  ? ((Command.Launch) command).node()
-                  : ((Command.View) command).node();
-          Node node = last;
-          assertThat(command.stream()).isEqualTo(schedule.streamOf(node));
-          waitedFor.forEach(from -> found.add(new Sync(from, node)));
-          waitedFor.clear();
-          launched.add(node);
-        }
-      }
-      assertThat(found).as("seed %s", seed).isEqualTo(schedule.syncs());
-      assertThat(launched).isEqualTo(schedule.launchOrder());
-      assertThat(plan.events())
-          .isEqualTo((int) schedule.syncs().stream().map(Sync::from).distinct().count());
-    }
+    Seeds.forEach(
+        300,
+        (random, seed) -> {
+          Graph graph = RandomPlans.graph(random, 1 + random.nextInt(40));
+          KernelChoices kernels = RandomPlans.kernels(graph, random);
+          Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(5));
+          ExecutionPlan plan = assemble(graph, kernels, schedule);
+          List<Sync> found = new ArrayList<>();
+          List<Node> launched = new ArrayList<>();
+          Node[] recordedAfter = new Node[plan.events()];
+          List<Node> waitedFor = new ArrayList<>();
+          Node last = null;
+          for (Command command : plan.commands()) {
+            if (command instanceof Command.RecordEvent) {
+              int event = ((Command.RecordEvent) command).event();
+              assertThat(recordedAfter[event]).isNull();
+              recordedAfter[event] = last;
+            } else if (command instanceof Command.WaitEvent) {
+              waitedFor.add(recordedAfter[((Command.WaitEvent) command).event()]);
+            } else {
+              last =
+                  command instanceof Command.Launch
+                      ? ((Command.Launch) command).node()
+                      : ((Command.View) command).node();
+              Node node = last;
+              assertThat(command.stream()).isEqualTo(schedule.streamOf(node));
+              waitedFor.forEach(from -> found.add(new Sync(from, node)));
+              waitedFor.clear();
+              launched.add(node);
+            }
+          }
+          assertThat(found).isEqualTo(schedule.syncs());
+          assertThat(launched).isEqualTo(schedule.launchOrder());
+          assertThat(plan.events())
+              .isEqualTo((int) schedule.syncs().stream().map(Sync::from).distinct().count());
+        });
   }
 
   @Test

@@ -19,8 +19,10 @@ import dev.nimble.op.KernelChoices;
 import dev.nimble.plan.Command;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.PlanAssembler;
+import dev.nimble.schedule.Policies;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.testkit.RandomPlans;
+import dev.nimble.testkit.Seeds;
 import dev.nimble.testkit.SymbolicReplay;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -36,28 +38,28 @@ import org.junit.jupiter.api.Test;
 
 /** Right plans are accepted, and every way of spoiling one is caught. */
 class PlanMutationTest {
-  /** Runs a property for many seeds, or for the one in {@code -Dnimble.seed}. */
   private static void forSeeds(int count, BiConsumer<ExecutionPlan, Random> property) {
-    Long only = Long.getLong("nimble.seed");
-    LongStream seeds = only == null ? LongStream.range(0, count) : LongStream.of(only);
-    seeds.forEach(
-        seed -> {
-          Random random = new Random(seed);
-          ExecutionPlan plan = plan(random);
-          try {
-            property.accept(plan, random);
-          } catch (AssertionError | RuntimeException e) {
-            throw new AssertionError("-Dnimble.seed=" + seed + " " + e.getMessage(), e);
-          }
-        });
+    Seeds.forEach(count, (random, seed) -> property.accept(plan(random), random));
   }
 
   private static ExecutionPlan plan(Random random) {
     Graph graph = RandomPlans.graph(random, 1 + random.nextInt(25));
     KernelChoices kernels = RandomPlans.kernels(graph, random);
-    Schedule schedule = RandomPlans.schedule(graph, random, 1 + random.nextInt(5));
+    Schedule schedule = schedule(graph, kernels, random);
     return PlanAssembler.assemble(
         graph, kernels, schedule, MemoryPlanner.plan(graph, kernels, schedule));
+  }
+
+  /** By a policy, or wilder than any policy makes it. */
+  private static Schedule schedule(Graph graph, KernelChoices kernels, Random random) {
+    switch (random.nextInt(6)) {
+      case 0:
+        return Policies.nimble().schedule(graph, kernels);
+      case 1:
+        return Policies.nimble(1 + random.nextInt(4)).schedule(graph, kernels);
+      default:
+        return RandomPlans.schedule(graph, random, 1 + random.nextInt(5));
+    }
   }
 
   private static boolean accepted(ExecutionPlan plan) {
