@@ -7,9 +7,10 @@ import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 
 /**
- * Gives each arena storage its offset: dynamic storage allocation, which is NP-hard, by best fit in several
- * orders and then a short local search that moves what sticks out at the top to an earlier turn. Deterministic,
- * also in its effort, which is counted in clashes looked at and not in time; ends early at the lower bound.
+ * Gives each arena storage its offset: dynamic storage allocation, which is NP-hard, by best fit in
+ * several orders and then a short local search that moves what sticks out at the top to an earlier
+ * turn. Deterministic, also in its effort, which is counted in clashes looked at and not in time;
+ * ends early at the lower bound.
  */
 final class ArenaPacker {
   /** Clashes that may be looked at before the best packing so far is taken. */
@@ -132,8 +133,9 @@ final class ArenaPacker {
   }
 
   /**
-   * Places the storages in turn, each into the tightest (or the lowest) gap that its clashes leave, or on top
-   * of them. Returns the height, or the longest {@code long} as soon as it would exceed {@code limit}.
+   * Places the storages in turn, each into the tightest (or the lowest) gap that its clashes leave,
+   * or on top of them. Returns the height, or the longest {@code long} as soon as it would exceed
+   * {@code limit}.
    */
   private long place(int[] order, boolean tightest, long limit) {
     Arrays.fill(offsets, -1);
@@ -158,8 +160,9 @@ final class ArenaPacker {
   }
 
   /**
-   * Where {@code size} blocks fit among the first {@code count} intervals. With starts and ends sorted apart,
-   * bytes below the i-th start are free from the end before it exactly if i intervals have ended by then.
+   * Where {@code size} blocks fit among the first {@code count} intervals. With starts and ends
+   * sorted apart, bytes below the i-th start are free from the end before it exactly if i intervals
+   * have ended by then.
    */
   private long gap(int count, long size, boolean tightest) {
     Arrays.sort(starts, 0, count);
@@ -180,7 +183,10 @@ final class ArenaPacker {
     return chosen >= 0 ? chosen : count == 0 ? 0 : ends[count - 1];
   }
 
-  /** Moves a storage that reaches the top to an earlier turn, and keeps the order if nothing is lost. */
+  /**
+   * Moves a storage that reaches the top to an earlier turn, and keeps the order if nothing is
+   * lost.
+   */
   private void climb(int[] firstOrder, boolean tightest) {
     SplittableRandom random = new SplittableRandom(ranges.count());
     int[] order = firstOrder;

@@ -8,10 +8,10 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The happens-before relation of a schedule: stream order and syncs, closed under transitivity. Held as one
- * vector clock a node (how many nodes of each stream have finished before it starts), which nodes of a
- * stream share until the next sync; so memory is {@code O(nodes + (streams + syncs) * streams)} and a query
- * is one comparison.
+ * The happens-before relation of a schedule: stream order and syncs, closed under transitivity.
+ * Held as one vector clock a node (how many nodes of each stream have finished before it starts),
+ * which nodes of a stream share until the next sync; so memory is {@code O(nodes + (streams +
+ * syncs) * streams)} and a query is one comparison.
  */
 final class HappensBefore {
   private final int[] streamOf;
@@ -99,7 +99,9 @@ final class HappensBefore {
     }
   }
 
-  /** Whether node {@code first} has finished whenever node {@code second} starts; false if equal. */
+  /**
+   * Whether node {@code first} has finished whenever node {@code second} starts; false if equal.
+   */
   boolean before(int first, int second) {
     return before(streamOf[first], position[first], second);
   }

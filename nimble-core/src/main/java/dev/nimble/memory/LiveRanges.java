@@ -4,15 +4,19 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * When arena storages are live, and so which may not share bytes. Storages are numbered in launch order
- * of their first writers; sizes are in blocks of the alignment.
+ * When arena storages are live, and so which may not share bytes. Storages are numbered in launch
+ * order of their first writers; sizes are in blocks of the alignment.
  *
- * <p>Two storages may share bytes only if every use of one happens before the first write of the other.
- * Clocks rise along a stream, so the storages that are defined after storage a and clash with it are, on
- * each stream, a run that a binary search ends: clashes are enumerated without looking at any other pair.
+ * <p>Two storages may share bytes only if every use of one happens before the first write of the
+ * other. Clocks rise along a stream, so the storages that are defined after storage a and clash
+ * with it are, on each stream, a run that a binary search ends: clashes are enumerated without
+ * looking at any other pair.
  */
 final class LiveRanges {
-  /** Beyond this many clashing pairs, {@link #neighbours} are not held: 64 MB, and as much again to make. */
+  /**
+   * Beyond this many clashing pairs, {@link #neighbours} are not held: 64 MB, and as much again to
+   * make.
+   */
   static final int MOST_PAIRS = 8_000_000;
 
   private final long[] blocks;
@@ -21,7 +25,9 @@ final class LiveRanges {
   private final int[] busyUntil;
   private final int launches;
 
-  /** The neighbours of storage a are at {@code firstNeighbour[a]} to {@code firstNeighbour[a + 1]}. */
+  /**
+   * The neighbours of storage a are at {@code firstNeighbour[a]} to {@code firstNeighbour[a + 1]}.
+   */
   private int[] firstNeighbour = {};
 
   private int[] neighbours = {};
@@ -45,11 +51,7 @@ final class LiveRanges {
     int count = storages.size();
     LiveRanges ranges =
         new LiveRanges(
-            new long[count],
-            new int[count],
-            new int[count],
-            new int[count],
-            order.launches());
+            new long[count], new int[count], new int[count], new int[count], order.launches());
     int[][] onStream = byStream(storages, order);
     int[] next = new int[onStream.length];
     int[] pairs = new int[Math.max(16, 8 * count)];
@@ -164,8 +166,9 @@ final class LiveRanges {
   }
 
   /**
-   * The launch index of the last definition that may not have these bytes: any storage defined later may.
-   * On one stream, that is exact; else some that are defined earlier may have them as well.
+   * The launch index of the last definition that may not have these bytes: any storage defined
+   * later may. On one stream, that is exact; else some that are defined earlier may have them as
+   * well.
    */
   int busyUntil(int storage) {
     return busyUntil[storage];

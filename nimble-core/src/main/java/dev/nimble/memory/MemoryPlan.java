@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param workspaces the arena slice of each node whose kernel needs a workspace
  * @param views the nodes whose output shares the slice of input 0, so that no kernel need run
  * @param regionBytes the size of each region
- * @param lowerBoundBytes the most bytes of intermediate values and workspaces live at once when nodes run
- *     one after the other in launch order, each rounded up to the alignment, in-place and view sharing as
- *     planned: no single-stream arena is smaller
+ * @param lowerBoundBytes the most bytes of intermediate values and workspaces live at once when
+ *     nodes run one after the other in launch order, each rounded up to the alignment, in-place and
+ *     view sharing as planned: no single-stream arena is smaller
  * @param naiveBytes the sum of all intermediate values and workspaces, each with memory of its own
  */
 public record MemoryPlan(

@@ -21,11 +21,12 @@ import java.util.stream.Collectors;
 /**
  * Gives every value and workspace its bytes, ahead of time.
  *
- * <p>Two arena values share bytes only if every use of one happens before the definition of the other
- * under stream order and syncs: launch order alone says nothing between streams, and reuse adds no
- * sync. Besides, a view shows the bytes of its input, and an in-place kernel overwrites an input that nobody
- * needs any more. A storage that comes to hold a graph output lies in the OUTPUT region, so that outputs are
- * computed in place and not copied. Inputs, constants, variables and outputs are packed without reuse.
+ * <p>Two arena values share bytes only if every use of one happens before the definition of the
+ * other under stream order and syncs: launch order alone says nothing between streams, and reuse
+ * adds no sync. Besides, a view shows the bytes of its input, and an in-place kernel overwrites an
+ * input that nobody needs any more. A storage that comes to hold a graph output lies in the OUTPUT
+ * region, so that outputs are computed in place and not copied. Inputs, constants, variables and
+ * outputs are packed without reuse.
  */
 public final class MemoryPlanner {
   private final Graph graph;
@@ -43,11 +44,12 @@ public final class MemoryPlanner {
   }
 
   /**
-   * Plans the memory of a step. Pure: equal arguments give equal plans. Takes some tens of milliseconds for a
-   * thousand nodes; the arena is the lower bound or little more on one stream.
+   * Plans the memory of a step. Pure: equal arguments give equal plans. Takes some tens of
+   * milliseconds for a thousand nodes; the arena is the lower bound or little more on one stream.
    *
-   * @throws InvalidPlanException if an output is not a result of its own (a transform inserts Identity
-   *     nodes), the schedule's order is no topological order, or sizes exceed a {@code long}
+   * @throws InvalidPlanException if an output is not a result of its own (a transform inserts
+   *     Identity nodes), the schedule's order is no topological order, or sizes exceed a {@code
+   *     long}
    */
   public static MemoryPlan plan(Graph graph, KernelChoices kernels, Schedule schedule) {
     try {

@@ -4,8 +4,8 @@ import dev.nimble.buffer.Slice;
 import java.util.Arrays;
 
 /**
- * Bytes that hold one value, or a value together with its views and those that overwrite it in place, or a
- * workspace. Filled in launch order by {@link Storages}.
+ * Bytes that hold one value, or a value together with its views and those that overwrite it in
+ * place, or a workspace. Filled in launch order by {@link Storages}.
  */
 final class Storage {
   /** Where the bytes must lie; an arena storage moves to OUTPUT when a graph output joins it. */
@@ -20,7 +20,9 @@ final class Storage {
   /** Whether a graph output is among its values, so that nothing may overwrite it. */
   boolean holdsOutput;
 
-  /** The latest launch index of all readers of its values, also of those not yet seen; -1 if none. */
+  /**
+   * The latest launch index of all readers of its values, also of those not yet seen; -1 if none.
+   */
   int lastReader = -1;
 
   /** The streams on which it has been used so far, and the last position on each. */

@@ -18,11 +18,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which values share bytes because one shows or overwrites the other: views and in-place kernels.
- * What merely follows another in the same bytes is the packer's business.
+ * Decides which values share bytes because one shows or overwrites the other: views and in-place
+ * kernels. What merely follows another in the same bytes is the packer's business.
  *
- * <p>Nodes are visited in launch order, so at node n a storage knows all its uses launched before n, and by
- * {@link Storage#lastReader} whether any comes after.
+ * <p>Nodes are visited in launch order, so at node n a storage knows all its uses launched before
+ * n, and by {@link Storage#lastReader} whether any comes after.
  */
 final class Storages {
   private final KernelChoices kernels;
@@ -92,12 +92,18 @@ final class Storages {
       Value output = graph.outputs().get(i);
       if (output.kind() != Value.Kind.RESULT || isOutput[output.id()]) {
         throw new InvalidPlanException(
-            "output '" + graph.outputNames().get(i) + "' is "
+            "output '"
+                + graph.outputNames().get(i)
+                + "' is "
                 + (output.kind() == Value.Kind.RESULT
                     ? "the same value as an earlier output"
-                    : "the " + output.kind().name().toLowerCase(Locale.ROOT) + " '"
-                        + output.name() + "'")
-                + "; each output needs a result of its own: insert an Identity node before planning");
+                    : "the "
+                        + output.kind().name().toLowerCase(Locale.ROOT)
+                        + " '"
+                        + output.name()
+                        + "'")
+                + "; each output needs a result of its own: insert an Identity node before"
+                + " planning");
       }
       isOutput[output.id()] = true;
     }
@@ -126,14 +132,21 @@ final class Storages {
   private static void check(Node node, KernelChoice kernel) {
     if (kernel.workspaceBytes() < 0) {
       throw new InvalidPlanException(
-          "kernel '" + kernel.kernel() + "' asks for a workspace of " + kernel.workspaceBytes()
+          "kernel '"
+              + kernel.kernel()
+              + "' asks for a workspace of "
+              + kernel.workspaceBytes()
               + " bytes",
           node.location());
     }
     for (int input : kernel.inPlaceInputs()) {
       if (input < 0 || input >= node.inputs().size()) {
         throw new InvalidPlanException(
-            "kernel '" + kernel.kernel() + "' would overwrite input " + input + " of "
+            "kernel '"
+                + kernel.kernel()
+                + "' would overwrite input "
+                + input
+                + " of "
                 + node.inputs().size(),
             node.location());
       }
@@ -195,8 +208,8 @@ final class Storages {
   }
 
   /**
-   * Whether a view of {@code variable} made by {@code node} keeps its contents for as long as it is read.
-   * Dependencies order the view itself against updates, but not those who read the view.
+   * Whether a view of {@code variable} made by {@code node} keeps its contents for as long as it is
+   * read. Dependencies order the view itself against updates, but not those who read the view.
    */
   private boolean readsNoUpdate(Node node, Value variable) {
     for (Node update : updates.getOrDefault(variable, List.of())) {
@@ -230,7 +243,9 @@ final class Storages {
     return null;
   }
 
-  /** Whether every operand that lies in {@code storage} may be overwritten, not only one of them. */
+  /**
+   * Whether every operand that lies in {@code storage} may be overwritten, not only one of them.
+   */
   private boolean onlyOverwritableOperandsIn(Storage storage, Node node, KernelChoice kernel) {
     for (int i = 0; i < node.inputs().size(); i++) {
       if (of(node.inputs().get(i)) == storage && !kernel.inPlaceInputs().contains(i)) {

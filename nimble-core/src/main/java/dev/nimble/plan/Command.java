@@ -5,8 +5,8 @@ import dev.nimble.buffer.BufferUse;
 import dev.nimble.graph.Node;
 
 /**
- * One command of an {@link ExecutionPlan}, on one stream. Commands of a stream run in the order in which
- * they are issued; commands of different streams are ordered only by events.
+ * One command of an {@link ExecutionPlan}, on one stream. Commands of a stream run in the order in
+ * which they are issued; commands of different streams are ordered only by events.
  */
 public sealed interface Command {
   /** The stream, in {@code [0, plan.streams())}. */
@@ -17,8 +17,8 @@ public sealed interface Command {
    *
    * @param stream the stream
    * @param node the node
-   * @param uses inputs in order (READ, or UPDATE for a mutated variable), then outputs (WRITE), then the
-   *     workspace (SCRATCH) if there is one
+   * @param uses inputs in order (READ, or UPDATE for a mutated variable), then outputs (WRITE),
+   *     then the workspace (SCRATCH) if there is one
    */
   record Launch(int stream, Node node, ImmutableList<BufferUse> uses) implements Command {}
 
@@ -31,8 +31,8 @@ public sealed interface Command {
   record View(int stream, Node node) implements Command {}
 
   /**
-   * Records {@code event}: it fires when all earlier commands of this stream have finished. Each event is
-   * recorded once a step, and may be waited for several times.
+   * Records {@code event}: it fires when all earlier commands of this stream have finished. Each
+   * event is recorded once a step, and may be waited for several times.
    *
    * @param stream the stream
    * @param event the event, in {@code [0, plan.events())}
@@ -40,8 +40,8 @@ public sealed interface Command {
   record RecordEvent(int stream, int event) implements Command {}
 
   /**
-   * Holds the stream's later commands until {@code event}, which was recorded by an earlier command of the
-   * plan on another stream, has fired.
+   * Holds the stream's later commands until {@code event}, which was recorded by an earlier command
+   * of the plan on another stream, has fired.
    *
    * @param stream the stream
    * @param event the event

@@ -39,8 +39,8 @@ public record ExecutionPlan(
   }
 
   /**
-   * This plan in words, some tens of lines: what each stage decided, which nodes run on which stream, what
-   * each sync is for, and what fills the arena at its peak.
+   * This plan in words, some tens of lines: what each stage decided, which nodes run on which
+   * stream, what each sync is for, and what fills the arena at its peak.
    */
   public String explain() {
     return PlanExplanation.of(this);

@@ -17,8 +17,8 @@ import dev.nimble.schedule.Sync;
 import java.util.Arrays;
 
 /**
- * Writes a schedule and a memory plan out as commands, in launch order: before a node the waits of the
- * syncs that lead to it, after it one event if any sync starts there, however many wait for it.
+ * Writes a schedule and a memory plan out as commands, in launch order: before a node the waits of
+ * the syncs that lead to it, after it one event if any sync starts there, however many wait for it.
  */
 public final class PlanAssembler {
   private PlanAssembler() {}
@@ -65,8 +65,7 @@ public final class PlanAssembler {
     for (int i = 0; i < node.inputs().size(); i++) {
       boolean updated = node.operator().mutatedInputs().contains(i);
       uses.add(
-          new BufferUse(
-              updated ? Access.UPDATE : Access.READ, memory.of(node.inputs().get(i))));
+          new BufferUse(updated ? Access.UPDATE : Access.READ, memory.of(node.inputs().get(i))));
     }
     for (Value output : node.outputs()) {
       uses.add(new BufferUse(Access.WRITE, memory.of(output)));

@@ -147,7 +147,9 @@ final class PlanExplanation {
     return -1;
   }
 
-  /** What is kept in some bytes of the arena from the first write to the last use, in launch order. */
+  /**
+   * What is kept in some bytes of the arena from the first write to the last use, in launch order.
+   */
   private static final class Tenancy {
     final String name;
     final long bytes;
@@ -249,8 +251,15 @@ final class PlanExplanation {
   }
 
   private String describe(Sync sync) {
-    return "  stream " + schedule.streamOf(sync.to()) + " waits before " + sync.to().name()
-        + " for " + sync.from().name() + " on stream " + schedule.streamOf(sync.from()) + ": "
+    return "  stream "
+        + schedule.streamOf(sync.to())
+        + " waits before "
+        + sync.to().name()
+        + " for "
+        + sync.from().name()
+        + " on stream "
+        + schedule.streamOf(sync.from())
+        + ": "
         + reason(sync);
   }
 
@@ -286,7 +295,10 @@ final class PlanExplanation {
     }
     int head = NAMES_IN_A_LIST - 3;
     return names.stream().limit(head).collect(Collectors.joining(", "))
-        + ", ... " + (names.size() - head - 1) + " more ..., " + names.get(names.size() - 1);
+        + ", ... "
+        + (names.size() - head - 1)
+        + " more ..., "
+        + names.get(names.size() - 1);
   }
 
   private static String count(long count, String noun) {

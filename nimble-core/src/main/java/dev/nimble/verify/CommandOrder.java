@@ -9,9 +9,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Happens-before among nodes, rebuilt from the commands alone: commands of a stream in order, and a record
- * before each of its waits. A vector clock counts, for each stream, the launches that are known to have
- * finished; a stream's clock is replaced only when a wait teaches it something, so nodes share it.
+ * Happens-before among nodes, rebuilt from the commands alone: commands of a stream in order, and a
+ * record before each of its waits. A vector clock counts, for each stream, the launches that are
+ * known to have finished; a stream's clock is replaced only when a wait teaches it something, so
+ * nodes share it.
  */
 final class CommandOrder {
   private final int[] stream;
@@ -29,7 +30,9 @@ final class CommandOrder {
     Arrays.fill(issued, -1);
   }
 
-  /** Walks the commands; tells {@code violations} of nodes and events that are not as they must be. */
+  /**
+   * Walks the commands; tells {@code violations} of nodes and events that are not as they must be.
+   */
   static CommandOrder of(ExecutionPlan plan, Violations violations) {
     CommandOrder order = new CommandOrder(plan.graph().nodes().size());
     order.walk(plan, violations);
@@ -67,7 +70,12 @@ final class CommandOrder {
           int[] seen = recorded[event];
           if (seen == null) {
             violations.add(
-                "command " + index + " makes stream " + s + " wait for event " + event
+                "command "
+                    + index
+                    + " makes stream "
+                    + s
+                    + " wait for event "
+                    + event
                     + ", which is not recorded before");
           } else {
             clock[s] = later(clock[s], seen);
@@ -119,7 +127,9 @@ final class CommandOrder {
     return both;
   }
 
-  /** Whether node {@code a} has finished whenever node {@code b} starts; false if they are the same. */
+  /**
+   * Whether node {@code a} has finished whenever node {@code b} starts; false if they are the same.
+   */
   boolean before(int a, int b) {
     int[] clock = known[b];
     if (issued[a] < 0 || clock == null) {

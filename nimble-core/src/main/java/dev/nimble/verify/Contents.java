@@ -5,8 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What some bytes hold from one write to the next: a value as its kernel leaves it, a variable between two
- * updates, a workspace. Views are no contents of their own: they show another's.
+ * What some bytes hold from one write to the next: a value as its kernel leaves it, a variable
+ * between two updates, a workspace. Views are no contents of their own: they show another's.
  */
 final class Contents {
   /** The writer of what is there before the step. */

@@ -12,7 +12,6 @@ import dev.nimble.op.KernelChoice;
 import dev.nimble.plan.Command;
 import dev.nimble.plan.ExecutionPlan;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -21,13 +20,14 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Proves that a plan computes its graph, whatever the timing of its streams. Everything is derived anew
- * from the graph and the commands: what orders what, which contents a node must find, and who writes
- * which bytes. {@code O(n log n)} beside the clocks.
+ * Proves that a plan computes its graph, whatever the timing of its streams. Everything is derived
+ * anew from the graph and the commands: what orders what, which contents a node must find, and who
+ * writes which bytes. {@code O(n log n)} beside the clocks.
  *
- * <p>The proof: for each byte, the contents that it holds over a step form a sequence by issue order of their
- * writers. If each access to one of them happens before the next is written, then, by transitivity, no
- * two are ever mixed up; and since each reader comes after the writer of what it reads, it finds just that.
+ * <p>The proof: for each byte, the contents that it holds over a step form a sequence by issue
+ * order of their writers. If each access to one of them happens before the next is written, then,
+ * by transitivity, no two are ever mixed up; and since each reader comes after the writer of what
+ * it reads, it finds just that.
  */
 public final class PlanVerifier {
   private final ExecutionPlan plan;
@@ -52,15 +52,15 @@ public final class PlanVerifier {
   }
 
   /**
-   * Returns if {@code plan} is right. Checked are: each node is issued once, and events are recorded once and
-   * before their waits; operands are computed before they are read; reads and updates of variables
-   * keep program order; launches use the slices of their operands, of the right size, aligned, within
-   * the right region; no bytes are written while others still need what they hold, in-place kernels
-   * excepted where the kernel allows it; inputs, constants and, at the end, outputs and variables are
-   * intact.
+   * Returns if {@code plan} is right. Checked are: each node is issued once, and events are
+   * recorded once and before their waits; operands are computed before they are read; reads and
+   * updates of variables keep program order; launches use the slices of their operands, of the
+   * right size, aligned, within the right region; no bytes are written while others still need what
+   * they hold, in-place kernels excepted where the kernel allows it; inputs, constants and, at the
+   * end, outputs and variables are intact.
    *
-   * @throws dev.nimble.error.InvalidPlanException if not: names the first violations, their nodes, streams and
-   *     bytes
+   * @throws dev.nimble.error.InvalidPlanException if not: names the first violations, their nodes,
+   *     streams and bytes
    */
   public static void verify(ExecutionPlan plan) {
     PlanVerifier verifier = new PlanVerifier(plan);
@@ -92,7 +92,10 @@ public final class PlanVerifier {
     for (Value output : graph.outputs()) {
       if (plan.sliceOf(output).region() != Region.OUTPUT) {
         violations.add(
-            "output '" + output + "' lies in " + plan.sliceOf(output)
+            "output '"
+                + output
+                + "' lies in "
+                + plan.sliceOf(output)
                 + ", outside the region OUTPUT");
       }
     }
@@ -101,8 +104,7 @@ public final class PlanVerifier {
   private void checkBounds(String what, Slice slice) {
     long bytes = plan.bytesOf(slice.region());
     if (slice.offset() < 0 || slice.size() < 0 || slice.offset() > bytes - slice.size()) {
-      violations.add(
-          what + " lies in " + slice + ", beyond the region's " + bytes + " bytes");
+      violations.add(what + " lies in " + slice + ", beyond the region's " + bytes + " bytes");
     }
     if (slice.offset() % Slice.ALIGNMENT != 0) {
       violations.add(what + " lies in " + slice + ", not aligned to " + Slice.ALIGNMENT);
@@ -217,13 +219,19 @@ public final class PlanVerifier {
     }
     for (int i = 0; i < values; i++) {
       Value value = i < inputs ? node.inputs().get(i) : node.outputs().get(i - inputs);
-      Access access =
-          i >= inputs ? Access.WRITE : updates(node, i) ? Access.UPDATE : Access.READ;
+      Access access = i >= inputs ? Access.WRITE : updates(node, i) ? Access.UPDATE : Access.READ;
       if (uses.get(i).access() != access || !uses.get(i).slice().equals(plan.sliceOf(value))) {
         violations.add(
             node,
-            "is launched with " + uses.get(i).access() + " of " + uses.get(i).slice()
-                + ", where '" + value.name() + "' takes " + access + " of "
+            "is launched with "
+                + uses.get(i).access()
+                + " of "
+                + uses.get(i).slice()
+                + ", where '"
+                + value.name()
+                + "' takes "
+                + access
+                + " of "
                 + plan.sliceOf(value));
       }
       if (i >= inputs
@@ -242,7 +250,9 @@ public final class PlanVerifier {
     if (workspaceBytes > (workspace == null ? 0 : workspace.size())) {
       violations.add(
           node,
-          "needs a workspace of " + workspaceBytes + " bytes and has "
+          "needs a workspace of "
+              + workspaceBytes
+              + " bytes and has "
               + (workspace == null ? "none" : workspace));
     }
   }
@@ -293,17 +303,14 @@ public final class PlanVerifier {
     for (int i : node.operator().mutatedInputs()) {
       Value variable = node.inputs().get(i);
       variables.put(
-          variable,
-          add("variable '" + variable.name() + "' updated", variable, node.id(), -1));
+          variable, add("variable '" + variable.name() + "' updated", variable, node.id(), -1));
     }
     for (Value output : node.outputs()) {
-      shown[output.id()] =
-          add("'" + output.name() + "'", output, node.id(), output.outputIndex());
+      shown[output.id()] = add("'" + output.name() + "'", output, node.id(), output.outputIndex());
     }
     ImmutableList<BufferUse> uses = ((Command.Launch) order.commandOf(node.id())).uses();
     if (uses.size() > node.inputs().size() + node.outputs().size()) {
-      all.add(
-          new Contents("a workspace", uses.get(uses.size() - 1).slice(), node.id(), -1));
+      all.add(new Contents("a workspace", uses.get(uses.size() - 1).slice(), node.id(), -1));
     }
   }
 
@@ -316,7 +323,9 @@ public final class PlanVerifier {
   /** A run of bytes and what was last written there. */
   private record Run(long end, Contents contents) {}
 
-  /** Lays down all contents in issue order of their writers and checks each against what it covers. */
+  /**
+   * Lays down all contents in issue order of their writers and checks each against what it covers.
+   */
   private void checkBytes() {
     all.sort(Comparator.comparingInt(c -> c.writer < 0 ? -1 : order.issued(c.writer)));
     Map<Region, TreeMap<Long, Run>> memory = new HashMap<>();
@@ -368,8 +377,9 @@ public final class PlanVerifier {
       violations.add(
           writer,
           overwrites
-              + (old.writer == next.writer ? ", which it writes too" : " of " + place(old.writer)
-                  + ", which need not have finished")
+              + (old.writer == next.writer
+                  ? ", which it writes too"
+                  : " of " + place(old.writer) + ", which need not have finished")
               + bytes);
     }
     for (int reader : old.lastReaders()) {
@@ -393,8 +403,16 @@ public final class PlanVerifier {
         if (!old.slice.equals(next.slice) || !(variable || allowed)) {
           violations.add(
               node,
-              overwrites + ", its own operand " + i + ", which kernel '" + kernel.kernel()
-                  + "' may not overwrite so: " + old.slice + " and " + next.slice + " overlap");
+              overwrites
+                  + ", its own operand "
+                  + i
+                  + ", which kernel '"
+                  + kernel.kernel()
+                  + "' may not overwrite so: "
+                  + old.slice
+                  + " and "
+                  + next.slice
+                  + " overlap");
         }
       }
     }

@@ -39,8 +39,11 @@ final class Violations {
     if (count > 0) {
       String rest = count > named.size() ? "; and " + (count - named.size()) + " more" : "";
       throw new InvalidPlanException(
-          "the plan is not safe to run, " + count + (count == 1 ? " violation: " : " violations: ")
-              + String.join("; ", named) + rest,
+          "the plan is not safe to run, "
+              + count
+              + (count == 1 ? " violation: " : " violations: ")
+              + String.join("; ", named)
+              + rest,
           first);
     }
   }

@@ -81,8 +81,7 @@ class ArenaPackerTest {
     return clashes;
   }
 
-  private static void assertRespects(
-      boolean[][] clashes, LiveRanges ranges, long[] offsets) {
+  private static void assertRespects(boolean[][] clashes, LiveRanges ranges, long[] offsets) {
     for (int a = 0; a < clashes.length; a++) {
       assertThat(offsets[a]).isNotNegative();
       for (int b = 0; b < a; b++) {
@@ -128,7 +127,11 @@ class ArenaPackerTest {
   }
 
   private static long lowest(
-      boolean[][] clashes, LiveRanges ranges, long[] offsets, boolean[] placed, int count,
+      boolean[][] clashes,
+      LiveRanges ranges,
+      long[] offsets,
+      boolean[] placed,
+      int count,
       long height) {
     if (count == placed.length) {
       return height;

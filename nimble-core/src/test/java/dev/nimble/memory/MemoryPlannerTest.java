@@ -439,7 +439,9 @@ class MemoryPlannerTest {
         });
   }
 
-  /** At each launch, the slices of all values already defined and yet to be read, each slice once. */
+  /**
+   * At each launch, the slices of all values already defined and yet to be read, each slice once.
+   */
   private static long peak(Graph graph, Schedule schedule, MemoryPlan plan) {
     long peak = 0;
     List<Node> order = schedule.launchOrder();
@@ -479,7 +481,8 @@ class MemoryPlannerTest {
         (random, seed) -> {
           Graph graph = RandomPlans.graph(random, 20 + random.nextInt(100));
           KernelChoices kernels = RandomPlans.kernels(graph, random);
-          MemoryPlan plan = MemoryPlanner.plan(graph, kernels, RandomPlans.schedule(graph, random, 1));
+          MemoryPlan plan =
+              MemoryPlanner.plan(graph, kernels, RandomPlans.schedule(graph, random, 1));
           double ratio = (double) plan.arenaBytes() / Math.max(256, plan.lowerBoundBytes());
           assertThat(ratio).isLessThan(1.15);
           sum[0] += ratio;

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Node;
+import dev.nimble.onnx.OnnxModel;
 import dev.nimble.op.Conv;
 import dev.nimble.op.Elementwise;
 import dev.nimble.op.KernelChoice;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.Reshape;
 import dev.nimble.op.ResourceDemand;
-import dev.nimble.onnx.OnnxModel;
 import dev.nimble.testkit.RandomPlans;
 import dev.nimble.testkit.RealModels;
 import java.util.stream.IntStream;
@@ -32,8 +32,7 @@ class RealModelArenaTest {
   private static void assertTight(Graph graph, KernelChoices kernels) {
     int[] streamOf = new int[graph.nodes().size()];
     MemoryPlan plan =
-        MemoryPlanner.plan(
-            graph, kernels, RandomPlans.schedule(graph, streamOf, graph.nodes(), 1));
+        MemoryPlanner.plan(graph, kernels, RandomPlans.schedule(graph, streamOf, graph.nodes(), 1));
     assertThat(plan.arenaBytes())
         .isBetween(plan.lowerBoundBytes(), plan.lowerBoundBytes() * 105 / 100);
     assertThat(plan.arenaBytes()).isLessThan(plan.naiveBytes() / 5);

@@ -67,8 +67,7 @@ class PlanAssemblerTest {
   @Test
   void waitsStandBeforeTheirNodeAndOneEventServesAllWhoWait() {
     Graph graph = fork();
-    Schedule schedule =
-        RandomPlans.schedule(graph, new int[] {0, 0, 1, 2, 0}, graph.nodes(), 3);
+    Schedule schedule = RandomPlans.schedule(graph, new int[] {0, 0, 1, 2, 0}, graph.nodes(), 3);
     ExecutionPlan plan = assemble(graph, KernelChoices.of("t", graph, n -> PLAIN), schedule);
     assertThat(compact(plan))
         .isEqualTo(
@@ -87,8 +86,7 @@ class PlanAssemblerTest {
     builder.apply("view", OpaqueOperator.of("V", 300), node.outputs().get(0));
     Graph graph = builder.build();
     KernelChoices kernels =
-        KernelChoices.of(
-            "t", graph, n -> n.id() == 0 ? PLAIN.withWorkspace(500) : PLAIN.asView());
+        KernelChoices.of("t", graph, n -> n.id() == 0 ? PLAIN.withWorkspace(500) : PLAIN.asView());
     ExecutionPlan plan =
         assemble(graph, kernels, RandomPlans.schedule(graph, new int[2], graph.nodes(), 1));
     MemoryPlan memory = plan.memory();

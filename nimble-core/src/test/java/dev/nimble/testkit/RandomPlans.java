@@ -20,8 +20,8 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Random graphs, kernels and schedules for the stages after scheduling: wilder than any policy or device
- * makes them. Equal seeds give equal results.
+ * Random graphs, kernels and schedules for the stages after scheduling: wilder than any policy or
+ * device makes them. Equal seeds give equal results.
  */
 public final class RandomPlans {
   private static final Integer[] SIZES = {0, 100, 256, 300, 512, 512, 512, 1024, 1024, 4000};

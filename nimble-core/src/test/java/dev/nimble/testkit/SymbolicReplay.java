@@ -20,9 +20,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Replays a plan on memory that holds, for every block of 256 bytes, not a number but the name of what was
- * written there; so a kernel sees at once whether it was given the right operands. A launch takes time: it
- * looks at its operands when it starts and again when it ends, and its results are rubbish in between.
+ * Replays a plan on memory that holds, for every block of 256 bytes, not a number but the name of
+ * what was written there; so a kernel sees at once whether it was given the right operands. A
+ * launch takes time: it looks at its operands when it starts and again when it ends, and its
+ * results are rubbish in between.
  */
 public final class SymbolicReplay {
   private static final int CELL = Slice.ALIGNMENT;
@@ -39,7 +40,10 @@ public final class SymbolicReplay {
     expect();
   }
 
-  /** Replays once, streams interleaved at random, and returns the first thing that went wrong, or null. */
+  /**
+   * Replays once, streams interleaved at random, and returns the first thing that went wrong, or
+   * null.
+   */
   public static @Nullable String run(ExecutionPlan plan, Random random) {
     SymbolicReplay replay = new SymbolicReplay(plan);
     replay.interleave(random);

@@ -75,7 +75,9 @@ class PlanMutationTest {
     assertThat(accepted(mutant)).as("accepts after: " + what).isFalse();
   }
 
-  /** The verifier is exact: it rejects what can go wrong or leaves a dependency open, and no more. */
+  /**
+   * The verifier is exact: it rejects what can go wrong or leaves a dependency open, and no more.
+   */
   private static void assertJudgedExactly(ExecutionPlan mutant, String what) {
     String fault = RaceOracle.harm(mutant);
     if (fault == null) {
@@ -302,8 +304,8 @@ class PlanMutationTest {
   }
 
   /**
-   * The launches from the first definition to the last reading of a group, in launch order. Two that meet in
-   * one launch may be its operand and its result, in place.
+   * The launches from the first definition to the last reading of a group, in launch order. Two
+   * that meet in one launch may be its operand and its result, in place.
    */
   private static int[] interval(ExecutionPlan plan, Set<Value> group) {
     int[] interval = {Integer.MAX_VALUE, -1};
@@ -334,13 +336,13 @@ class PlanMutationTest {
               }
               Slice target = plan.sliceOf(a.iterator().next());
               Slice old = plan.sliceOf(b.iterator().next());
-              long offset = target.offset() + 256 * random.nextInt((int) (target.size() + 255) / 256);
+              long offset =
+                  target.offset() + 256 * random.nextInt((int) (target.size() + 255) / 256);
               Slice slice = new Slice(Region.ARENA, offset, old.size());
               Map<Value, Slice> changes = new HashMap<>();
               b.forEach(v -> changes.put(v, slice));
               MemoryPlan memory = moved(plan.memory(), changes);
-              memory =
-                  resized(memory, Region.ARENA, Math.max(memory.arenaBytes(), slice.end()));
+              memory = resized(memory, Region.ARENA, Math.max(memory.arenaBytes(), slice.end()));
               ExecutionPlan mutant = with(plan, memory);
               int[] p = interval(plan, a);
               int[] q = interval(plan, b);
@@ -398,8 +400,7 @@ class PlanMutationTest {
                     (node, slice) -> {
                       long places = (plan.memory().arenaBytes() - slice.size()) / 256 + 1;
                       Slice other =
-                          new Slice(
-                              Region.ARENA, 256 * random.nextInt((int) places), slice.size());
+                          new Slice(Region.ARENA, 256 * random.nextInt((int) places), slice.size());
                       assertJudgedExactly(
                           withWorkspace(plan, node, other), "moving the workspace of " + node);
                       Slice shorter = new Slice(Region.ARENA, slice.offset(), slice.size() - 1);
@@ -500,15 +501,13 @@ class PlanMutationTest {
         });
   }
 
-  private static List<Command> forged(
-      ExecutionPlan plan, int place, int index, BufferUse use) {
+  private static List<Command> forged(ExecutionPlan plan, int place, int index, BufferUse use) {
     Command.Launch launch = (Command.Launch) plan.commands().get(place);
     List<BufferUse> uses = new ArrayList<>(launch.uses());
     uses.set(index, use);
     List<Command> commands = new ArrayList<>(plan.commands());
     commands.set(
-        place,
-        new Command.Launch(launch.stream(), launch.node(), ImmutableList.copyOf(uses)));
+        place, new Command.Launch(launch.stream(), launch.node(), ImmutableList.copyOf(uses)));
     return commands;
   }
 }

@@ -86,8 +86,7 @@ class PlanVerifierTest {
   }
 
   private Node update(String name, int stream, Value... operands) {
-    Node node =
-        builder.add(name, OpaqueOperator.of("Update").updating(), List.of(operands));
+    Node node = builder.add(name, OpaqueOperator.of("Update").updating(), List.of(operands));
     launch(node, stream);
     return node;
   }
@@ -377,16 +376,14 @@ class PlanVerifierTest {
     assertRejected(
         with(plan, launchA, wait, record, launchB),
         "command 1 makes stream 1 wait for event 0, which is not recorded before");
-    assertRejected(
-        with(plan, launchA, record, record, wait, launchB), "event 0 is recorded twice");
+    assertRejected(with(plan, launchA, record, record, wait, launchB), "event 0 is recorded twice");
     assertRejected(
         with(plan, launchA, record, wait, launchB, new Command.WaitEvent(0, 7)),
         "command 4 names event 7 of 1");
     assertRejected(
         with(plan, launchA, record, wait, launchB, new Command.RecordEvent(9, 0)),
         "command 4 is on stream 9 of 2");
-    Node stranger =
-        new GraphBuilder("other").add("stranger", OpaqueOperator.of("Op"), List.of());
+    Node stranger = new GraphBuilder("other").add("stranger", OpaqueOperator.of("Op"), List.of());
     assertRejected(
         with(plan, launchA, record, wait, launchB, new Command.View(0, stranger)),
         "node 'stranger' is launched but belongs to another graph");

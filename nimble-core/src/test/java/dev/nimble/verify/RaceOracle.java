@@ -14,9 +14,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is wrong with a plan, by the textbook and by brute force: without data races every interleaving equals
- * the issue order, so a plan is right if no two conflicting accesses are unordered and the issue order
- * computes the right thing. Happens-before is a transitive closure over single commands.
+ * What is wrong with a plan, by the textbook and by brute force: without data races every
+ * interleaving equals the issue order, so a plan is right if no two conflicting accesses are
+ * unordered and the issue order computes the right thing. Happens-before is a transitive closure
+ * over single commands.
  */
 final class RaceOracle {
   private final ExecutionPlan plan;
