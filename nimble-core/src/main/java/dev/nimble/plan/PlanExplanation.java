@@ -98,6 +98,9 @@ final class PlanExplanation {
         "Memory: an arena of %s: %s times the %s that are live at most when nodes run one after the"
             + " other, %s times the %s of giving each value its own.",
         bytes(arena), ratio(arena, bound), bytes(bound), ratio(arena, naive), bytes(naive));
+    if (plan.streams() > 1 && arena > bound) {
+      line("  more than that, since values on streams that nothing orders may be live together");
+    }
     for (Region region : Region.values()) {
       if (region != Region.ARENA && plan.bytesOf(region) > 0) {
         line("  %s region: %s", region, bytes(plan.bytesOf(region)));
@@ -293,7 +296,7 @@ final class PlanExplanation {
     if (names.size() <= NAMES_IN_A_LIST) {
       return String.join(", ", names);
     }
-    int head = NAMES_IN_A_LIST - 3;
+    int head = NAMES_IN_A_LIST / 2;
     return names.stream().limit(head).collect(Collectors.joining(", "))
         + ", ... "
         + (names.size() - head - 1)

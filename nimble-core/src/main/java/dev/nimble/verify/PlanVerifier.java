@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The proof: for each byte, the contents that it holds over a step form a sequence by issue
  * order of their writers. If each access to one of them happens before the next is written, then,
  * by transitivity, no two are ever mixed up; and since each reader comes after the writer of what
- * it reads, it finds just that.
+ * it reads, it finds just that. A step is taken to start after the step before has ended.
  */
 public final class PlanVerifier {
   private final ExecutionPlan plan;

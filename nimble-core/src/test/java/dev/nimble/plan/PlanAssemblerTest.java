@@ -203,6 +203,7 @@ class PlanAssemblerTest {
               at random
             Memory: an arena of 5.5 KiB: 1.375 times the 4.0 KiB that are live at most when nodes \
             run one after the other, 0.579 times the 9.5 KiB of giving each value its own.
+              more than that, since values on streams that nothing orders may be live together
               INPUT region: 2.0 KiB
               OUTPUT region: 4.0 KiB
               VARIABLE region: 2.0 KiB

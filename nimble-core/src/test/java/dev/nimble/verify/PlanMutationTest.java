@@ -156,6 +156,42 @@ class PlanMutationTest {
   }
 
   @Test
+  void whatAnInterleavingShowsToBeWrongIsRejected() {
+    int[] shown = {0};
+    forSeeds(
+        150,
+        (plan, random) -> {
+          for (int place : places(plan, Command.WaitEvent.class)) {
+            List<Command> commands = new ArrayList<>(plan.commands());
+            commands.remove(place);
+            shown[0] += shownAndRejected(with(plan, commands), random);
+          }
+          for (Set<Value> group : groups(plan)) {
+            Slice old = plan.sliceOf(group.iterator().next());
+            long places = (plan.memory().arenaBytes() - old.size()) / 256 + 1;
+            Slice slice = new Slice(Region.ARENA, 256L * random.nextInt((int) places), old.size());
+            Map<Value, Slice> changes = new HashMap<>();
+            group.forEach(v -> changes.put(v, slice));
+            shown[0] += shownAndRejected(with(plan, moved(plan.memory(), changes)), random);
+          }
+        });
+    if (Long.getLong("nimble.seed") == null) {
+      assertThat(shown[0]).as("mutants that an interleaving showed to be wrong").isGreaterThan(500);
+    }
+  }
+
+  private static int shownAndRejected(ExecutionPlan mutant, Random random) {
+    for (int i = 0; i < 10; i++) {
+      String fault = SymbolicReplay.run(mutant, random);
+      if (fault != null) {
+        assertThat(accepted(mutant)).as(fault).isFalse();
+        return 1;
+      }
+    }
+    return 0;
+  }
+
+  @Test
   void everyDroppedSyncIsCaught() {
     forSeeds(
         400,
