@@ -39,7 +39,7 @@ final class Dependencies {
       }
       for (Value input : node.inputs()) {
         if (input.kind() == Value.Kind.VARIABLE) {
-          Accesses accesses = variables.get(input);
+          Accesses accesses = variables.computeIfAbsent(input, v -> new Accesses());
           if (mutated.contains(input)) {
             accesses.lastUpdate = node.id();
             accesses.readsSince.clear();

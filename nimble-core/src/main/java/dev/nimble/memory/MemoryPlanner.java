@@ -15,6 +15,7 @@ import java.util.EnumMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -75,9 +76,9 @@ public final class MemoryPlanner {
     long lowerBound = packArena();
     return new MemoryPlan(
         graph.values().stream()
-            .map(v -> slices.get(storages.of(v)))
+            .map(v -> sliceOf(storages.of(v)))
             .collect(ImmutableList.toImmutableList()),
-        ImmutableMap.copyOf(Maps.transformValues(storages.workspaces(), slices::get)),
+        ImmutableMap.copyOf(Maps.transformValues(storages.workspaces(), this::sliceOf)),
         storages.views(),
         blocks.entrySet().stream()
             .collect(
@@ -87,9 +88,13 @@ public final class MemoryPlanner {
         naiveBytes);
   }
 
+  private Slice sliceOf(Storage storage) {
+    return Objects.requireNonNull(slices.get(storage), "a storage was not placed");
+  }
+
   /** Places a storage after all others of its region. */
   private void append(Storage storage) {
-    long offset = blocks.get(storage.region);
+    long offset = Objects.requireNonNull(blocks.get(storage.region));
     blocks.put(storage.region, Math.addExact(offset, storage.blocks()));
     slices.put(storage, slice(storage, offset));
   }

@@ -124,8 +124,11 @@ final class Storages {
       of(input).use(order.streamOf(node.id()), order.position(node.id()));
     }
     for (Value output : node.outputs()) {
-      boolean shares = shared != null && output.outputIndex() == 0;
-      join(output, shares ? shared : make(output.type().sizeBytes(), node), node);
+      Storage own =
+          shared != null && output.outputIndex() == 0
+              ? shared
+              : make(output.type().sizeBytes(), node);
+      join(output, own, node);
     }
   }
 

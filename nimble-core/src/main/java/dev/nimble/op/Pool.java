@@ -93,7 +93,7 @@ public record Pool(
       int at = position(extent, d, h, v, tap);
       if (at >= 0) {
         double x = in.getDouble(start + at);
-        largest = x > largest || x != x ? x : largest;
+        largest = x > largest || Double.isNaN(x) ? x : largest;
       }
     }
     return largest;

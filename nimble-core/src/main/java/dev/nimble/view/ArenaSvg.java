@@ -4,8 +4,6 @@ import dev.nimble.buffer.Slice;
 import dev.nimble.graph.Node;
 import dev.nimble.graph.Value;
 import dev.nimble.plan.ExecutionPlan;
-import java.util.HashMap;
-import java.util.Map;
 
 /** Draws the arena: a box for each value, from its definition to its last use in launch order. */
 final class ArenaSvg {
@@ -17,16 +15,19 @@ final class ArenaSvg {
   private ArenaSvg() {}
 
   static String draw(ExecutionPlan plan) {
-    Map<Node, Integer> position = new HashMap<>();
-    plan.schedule().launchOrder().forEach(node -> position.put(node, position.size()));
+    int nodes = plan.graph().nodes().size();
+    int[] position = new int[nodes];
+    for (int i = 0; i < nodes; i++) {
+      position[plan.schedule().launchOrder().get(i).id()] = i;
+    }
     int[] lastUse = new int[plan.graph().values().size()];
     for (Node node : plan.graph().nodes()) {
-      int at = position.get(node);
+      int at = position[node.id()];
       node.outputs().forEach(output -> lastUse[output.id()] = Math.max(lastUse[output.id()], at));
       node.inputs().forEach(input -> lastUse[input.id()] = Math.max(lastUse[input.id()], at));
     }
     long arena = Math.max(1, plan.memory().arenaBytes());
-    double perNode = WIDTH / Math.max(1, position.size());
+    double perNode = WIDTH / Math.max(1, nodes);
     double perByte = HEIGHT / arena;
     Svg svg = new Svg(LEFT + WIDTH + 20, TOP + HEIGHT + 40);
     svg.text(
@@ -40,13 +41,13 @@ final class ArenaSvg {
       Slice slice = plan.sliceOf(value);
       Node producer = value.producer();
       if (slice.region() == Slice.Region.ARENA && producer != null && slice.size() > 0) {
-        int from = position.get(producer);
+        int from = position[producer.id()];
         box(svg, slice, from, lastUse[value.id()], perNode, perByte,
             Palette.ofStream(plan.schedule().streamOf(producer)), value.toString());
       }
     }
     plan.memory().workspaces().forEach((node, slice) -> box(
-        svg, slice, position.get(node), position.get(node), perNode, perByte, "#bbbbbb",
+        svg, slice, position[node.id()], position[node.id()], perNode, perByte, "#bbbbbb",
         "workspace of " + node.name()));
     svg.line(LEFT, TOP, LEFT, TOP + HEIGHT, "#333");
     svg.line(LEFT, TOP + HEIGHT, LEFT + WIDTH, TOP + HEIGHT, "#333");
@@ -54,7 +55,7 @@ final class ArenaSvg {
       svg.text(4, TOP + HEIGHT * (4 - i) / 4 + 4, String.format("%.2f MB", arena * i / 4 / 1e6));
     }
     svg.text(LEFT, TOP + HEIGHT + 20,
-        "launch order, " + position.size() + " nodes; a colour a stream, workspaces grey");
+        "launch order, " + nodes + " nodes; a colour a stream, workspaces grey");
     return svg.toString();
   }
 

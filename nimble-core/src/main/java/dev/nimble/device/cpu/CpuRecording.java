@@ -23,6 +23,7 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -96,8 +97,12 @@ final class CpuRecording implements Recording {
   }
 
   private Tensor at(Slice slice, TensorType type) {
-    ByteBuffer region = regions.get(slice.region());
-    return Tensor.wrap(type, region.duplicate().position(Math.toIntExact(slice.offset())));
+    return Tensor.wrap(
+        type, memoryOf(slice.region()).duplicate().position(Math.toIntExact(slice.offset())));
+  }
+
+  private ByteBuffer memoryOf(Slice.Region region) {
+    return Objects.requireNonNull(regions.get(region), region::name);
   }
 
   private Tensor[] tensorsOf(ImmutableList<Value> values) {
@@ -148,7 +153,7 @@ final class CpuRecording implements Recording {
   /** Leaves nothing of the prerun behind that a later step could read by mistake. */
   private void clearArena() {
     for (Slice.Region region : new Slice.Region[] {Slice.Region.ARENA, Slice.Region.OUTPUT}) {
-      ByteBuffer memory = regions.get(region).duplicate();
+      ByteBuffer memory = memoryOf(region).duplicate();
       while (memory.remaining() >= 8) {
         memory.putLong(0);
       }
