@@ -193,8 +193,7 @@ public final class OnnxRuntimeOracle {
         break;
     }
     long[] shape = Arrays.stream(tensor.type().shape().toArray()).asLongStream().toArray();
-    ByteBuffer bytes =
-        (ByteBuffer) tensor.bytes().duplicate().order(tensor.bytes().order()).rewind();
+    ByteBuffer bytes = tensor.bytes().duplicate().order(tensor.bytes().order()).rewind();
     return OnnxTensor.createTensor(environment, bytes, shape, type);
   }
 
