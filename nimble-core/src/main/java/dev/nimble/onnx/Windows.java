@@ -14,6 +14,7 @@ import dev.nimble.op.Resize;
 import dev.nimble.op.Window;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** The operators that slide a window or resample: convolutions, pools, Resize. */
@@ -168,33 +169,82 @@ final class Windows {
 
   static List<Value> resize(NodeImport n) {
     n.count(1, 4);
-    int rank = n.shape(0).rank();
     boolean first = n.opset() < 11; // operands x, scales; the meaning of "asymmetric"
     Attributes attributes = n.attributes();
     Tensor scales = n.known(first ? 1 : 2, "scales");
     Tensor sizes = first ? null : n.known(3, "sizes");
     attributes.ignore("extrapolation_value");
-    if (attributes.has("axes")) {
-      throw new InvalidModelException("attribute 'axes' is not supported");
-    }
-    String policy = attributes.text("keep_aspect_ratio_policy", "stretch");
-    if (!policy.equals("stretch")) {
-      throw new InvalidModelException("keep_aspect_ratio_policy '" + policy + "' is not supported");
-    }
+    attributes.ignore("keep_aspect_ratio_policy"); // means nothing with scales
     attributes.only("antialias", 0);
     boolean bySizes = sizes != null && sizes.type().elements() > 0;
-    Tensor given = bySizes ? sizes : scales;
-    if (given == null || given.type().elements() != rank) {
-      throw new InvalidModelException("needs scales or sizes for each of " + rank + " axes");
+    double[] given = perAxis(n, bySizes ? sizes : scales, bySizes);
+    double[] factors = bySizes ? factors(n, given) : given;
+    long[] extents = new long[given.length];
+    for (int axis = 0; axis < extents.length; axis++) {
+      extents[axis] = bySizes ? (long) given[axis] : scaled(n.shape(0).extent(axis), given[axis]);
     }
     return resample(
-        n, given, bySizes, mode(attributes.text("mode", "nearest")),
+        n, extents, factors, mode(attributes.text("mode", "nearest")),
         first
             ? Resize.Transform.ASYMMETRIC
             : transform(attributes.text("coordinate_transformation_mode", "half_pixel")),
         first
             ? Resize.Rounding.FLOOR
             : rounding(attributes.text("nearest_mode", "round_prefer_floor")));
+  }
+
+  /** In single precision, as scales are given: 10 * 0.7f is 7. */
+  private static long scaled(int extent, double scale) {
+    return (long) Math.floor(extent * (float) scale);
+  }
+
+  /** Sizes or scales for every axis; an axis that {@code axes} leaves out keeps its extent. */
+  private static double[] perAxis(NodeImport n, @Nullable Tensor given, boolean sizes) {
+    int rank = n.shape(0).rank();
+    int[] axes = resizedAxes(n);
+    if (given == null || given.type().elements() != axes.length) {
+      throw new InvalidModelException("needs scales or sizes for each of " + axes.length + " axes");
+    }
+    double[] all = new double[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      all[axis] = sizes ? n.shape(0).extent(axis) : 1;
+    }
+    for (int i = 0; i < axes.length; i++) {
+      all[axes[i]] = given.getDouble(i);
+    }
+    return all;
+  }
+
+  private static int[] resizedAxes(NodeImport n) {
+    int rank = n.shape(0).rank();
+    long[] axes = n.attributes().integers("axes");
+    return axes == null
+        ? IntStream.range(0, rank).toArray()
+        : Arrays.stream(axes).mapToInt(a -> NodeImport.axis(a, rank)).toArray();
+  }
+
+  /** The scales that give {@code sizes}; those change where the aspect ratio is kept. */
+  private static double[] factors(NodeImport n, double[] sizes) {
+    Shape own = n.shape(0);
+    double[] factors = new double[sizes.length];
+    Arrays.setAll(factors, axis -> sizes[axis] / own.extent(axis));
+    String policy = n.attributes().text("keep_aspect_ratio_policy", "stretch");
+    boolean smaller = policy.equals("not_larger");
+    if (policy.equals("stretch")) {
+      return factors;
+    } else if (!smaller && !policy.equals("not_smaller")) {
+      throw new InvalidModelException("keep_aspect_ratio_policy '" + policy + "' is not defined");
+    }
+    int[] axes = resizedAxes(n);
+    double common = smaller ? Double.POSITIVE_INFINITY : 0;
+    for (int axis : axes) {
+      common = smaller ? Math.min(common, factors[axis]) : Math.max(common, factors[axis]);
+    }
+    for (int axis : axes) {
+      factors[axis] = common;
+      sizes[axis] = Math.floor(common * own.extent(axis) + 0.5);
+    }
+    return factors;
   }
 
   static List<Value> upsample(NodeImport n) {
@@ -204,29 +254,22 @@ final class Windows {
     if (attribute != null) {
       scales = Tensor.of(Shape.of(attribute.length), attribute);
     }
-    if (scales == null || scales.type().elements() != n.shape(0).rank()) {
-      throw new InvalidModelException("needs scales for each axis");
+    double[] factors = perAxis(n, scales, false);
+    long[] extents = new long[factors.length];
+    for (int axis = 0; axis < extents.length; axis++) {
+      extents[axis] = scaled(n.shape(0).extent(axis), factors[axis]);
     }
-    return resample(n, scales, false, mode(n.attributes().text("mode", "nearest")),
+    return resample(n, extents, factors, mode(n.attributes().text("mode", "nearest")),
         Resize.Transform.ASYMMETRIC, Resize.Rounding.FLOOR);
   }
 
   private static List<Value> resample(
-      NodeImport n, Tensor given, boolean bySizes, Resize.Mode mode, Resize.Transform transform,
+      NodeImport n, long[] extents, double[] scales, Resize.Mode mode, Resize.Transform transform,
       Resize.Rounding rounding) {
-    Shape own = n.shape(0);
-    long[] extents = new long[own.rank()];
-    double[] scales = new double[own.rank()];
     for (int axis = 0; axis < extents.length; axis++) {
-      scales[axis] =
-          bySizes ? given.getDouble(axis) / own.extent(axis) : given.getDouble(axis);
-      if (!(scales[axis] > 0)) {
-        throw new InvalidModelException("scale " + scales[axis] + " of axis " + axis);
+      if (!(scales[axis] > 0 && scales[axis] < Double.POSITIVE_INFINITY)) {
+        throw new InvalidModelException("cannot scale axis " + axis + " by " + scales[axis]);
       }
-      extents[axis] =
-          bySizes // in single precision, as the scales are: 10 * 0.7f is 7
-              ? given.getLong(axis)
-              : (long) Math.floor(own.extent(axis) * (float) scales[axis]);
     }
     Operator operator =
         new Resize(

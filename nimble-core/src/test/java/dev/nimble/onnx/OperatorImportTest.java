@@ -461,6 +461,15 @@ class OperatorImportTest {
       node("Resize", with("coordinate_transformation_mode", "asymmetric", "nearest_mode", "floor"),
           x(1, 1, 5, 3), reals(), reals(1, 1, 0.6f, 1 / 3f));
     }
+    opset = 18;
+    node("Resize", with("axes", ints(3, 2)), x(1, 2, 3, 4), null, reals(2, 1.5f));
+    node("Resize", with("axes", ints(-2, -1)), x(1, 2, 3, 4), null, null, longs(5, 6));
+    for (String policy : List.of("stretch", "not_larger", "not_smaller")) {
+      node("Resize", with("axes", ints(2, 3), "keep_aspect_ratio_policy", policy), x(1, 2, 3, 5),
+          null, null, longs(7, 8));
+      node("Resize", with("axes", ints(2, 3), "keep_aspect_ratio_policy", policy, "mode", "linear"),
+          x(1, 1, 6, 5), null, null, longs(3, 4));
+    }
     return tests.stream();
   }
 
