@@ -12,8 +12,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The attributes of one node. Remembers which were read: an attribute that nobody asks for would silently
- * change the meaning, so it is an error.
+ * The attributes of one node. Remembers which were read: an attribute that nobody asks for would
+ * silently change the meaning, so it is an error.
  */
 final class Attributes {
   private final Map<String, AttributeProto> byName = new HashMap<>();

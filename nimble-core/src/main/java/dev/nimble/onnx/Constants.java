@@ -10,7 +10,6 @@ import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
 import dev.nimble.op.Expand;
 import dev.nimble.op.ShapeOf;
-import dev.nimble.op.ShapeOf;
 import java.util.Arrays;
 import java.util.List;
 
@@ -28,8 +27,7 @@ final class Constants {
       return n.emitConstant(Tensor.of(Shape.scalar(), n.attributes().real("value_float", 0)));
     }
     if (n.attributes().has("value_int")) {
-      return n.emitConstant(
-          Tensor.ofLongs(Shape.scalar(), n.attributes().integer("value_int", 0)));
+      return n.emitConstant(Tensor.ofLongs(Shape.scalar(), n.attributes().integer("value_int", 0)));
     }
     float[] reals = n.attributes().reals("value_floats");
     if (reals != null) {
@@ -60,8 +58,12 @@ final class Constants {
     Tensor start = n.known(0, "start");
     Tensor limit = n.known(1, "limit");
     Tensor delta = n.known(2, "delta");
-    if (start == null || limit == null || delta == null || start.type().elements() != 1
-        || limit.type().elements() != 1 || delta.type().elements() != 1) {
+    if (start == null
+        || limit == null
+        || delta == null
+        || start.type().elements() != 1
+        || limit.type().elements() != 1
+        || delta.type().elements() != 1) {
       throw new InvalidModelException("start, limit and delta must be scalars");
     }
     if (limit.type().dataType() != start.type().dataType()
@@ -69,8 +71,7 @@ final class Constants {
       throw new InvalidModelException("start, limit and delta differ in element type");
     }
     boolean floating = start.type().dataType().isFloating();
-    double count =
-        Math.ceil((limit.getDouble(0) - start.getDouble(0)) / delta.getDouble(0));
+    double count = Math.ceil((limit.getDouble(0) - start.getDouble(0)) / delta.getDouble(0));
     if (!(count <= Integer.MAX_VALUE)) {
       throw new InvalidModelException("has " + count + " elements");
     }

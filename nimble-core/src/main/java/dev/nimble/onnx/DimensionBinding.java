@@ -32,7 +32,9 @@ final class DimensionBinding {
     return symbol.isEmpty() ? names.build() : names.add(symbol).build();
   }
 
-  /** The names of all open dimensions, in the order of the axes: symbols, and {@code input.axis}. */
+  /**
+   * The names of all open dimensions, in the order of the axes: symbols, and {@code input.axis}.
+   */
   static ImmutableList<String> open(ImmutableList<ModelInput> inputs) {
     Set<String> open = new LinkedHashSet<>();
     for (ModelInput input : inputs) {
@@ -120,8 +122,15 @@ final class DimensionBinding {
 
   private static String describe(ModelInput input, int axis) {
     String symbol = input.dimensions().get(axis).symbol();
-    return "axis " + axis + (symbol.isEmpty() ? "" : " ('" + symbol + "')") + " of input "
-        + input + " is not bound; bind it by the name " + (symbol.isEmpty() ? "" : symbol + " or ")
-        + input.name() + "." + axis;
+    return "axis "
+        + axis
+        + (symbol.isEmpty() ? "" : " ('" + symbol + "')")
+        + " of input "
+        + input
+        + " is not bound; bind it by the name "
+        + (symbol.isEmpty() ? "" : symbol + " or ")
+        + input.name()
+        + "."
+        + axis;
   }
 }

@@ -105,8 +105,16 @@ final class GraphImporter {
           define(name, results.get(i));
         } else {
           absent.put(
-              name, "output " + i + " ('" + name + "') of node " + place.node() + " ("
-                  + node.getOpType() + ") is not supported");
+              name,
+              "output "
+                  + i
+                  + " ('"
+                  + name
+                  + "') of node "
+                  + place.node()
+                  + " ("
+                  + node.getOpType()
+                  + ") is not supported");
         }
       }
     } catch (NimbleException e) {

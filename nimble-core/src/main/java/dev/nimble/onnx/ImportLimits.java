@@ -6,8 +6,8 @@ package dev.nimble.onnx;
  * @param fileBytes size of the file
  * @param nodes number of nodes
  * @param tensorBytes size of any one tensor, constant or computed
- * @param computedBytes size of all tensors together that the importer works out: what ConstantOfShape and
- *     Range become, and what shapes follow from
+ * @param computedBytes size of all tensors together that the importer works out: what
+ *     ConstantOfShape and Range become, and what shapes follow from
  * @param rank axes of any one tensor
  * @param nameLength characters of any one name
  * @param nestingDepth nesting of protobuf messages
@@ -22,8 +22,8 @@ public record ImportLimits(
     int nestingDepth) {
 
   /**
-   * 2 GiB files and tensors, a million nodes, 512 MiB worked out, 32 axes, names of 4,096 characters, 64
-   * levels.
+   * 2 GiB files and tensors, a million nodes, 512 MiB worked out, 32 axes, names of 4,096
+   * characters, 64 levels.
    */
   public static ImportLimits defaults() {
     return new ImportLimits(
@@ -44,8 +44,7 @@ public record ImportLimits(
 
   /** These limits with another on the size of one tensor. */
   public ImportLimits withTensorBytes(long bytes) {
-    return new ImportLimits(
-        fileBytes, nodes, bytes, computedBytes, rank, nameLength, nestingDepth);
+    return new ImportLimits(fileBytes, nodes, bytes, computedBytes, rank, nameLength, nestingDepth);
   }
 
   /** These limits with another on the size of what the importer works out. */

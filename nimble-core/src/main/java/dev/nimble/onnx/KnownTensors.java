@@ -18,8 +18,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The contents of values that follow from constants and shapes alone, worked out on demand by the reference
- * kernels and remembered. Bounded: what is worked out is charged to {@link ImportLimits#computedBytes()}.
+ * The contents of values that follow from constants and shapes alone, worked out on demand by the
+ * reference kernels and remembered. Bounded: what is worked out is charged to {@link
+ * ImportLimits#computedBytes()}.
  */
 final class KnownTensors {
   private final long limitBytes;
@@ -34,7 +35,8 @@ final class KnownTensors {
   /**
    * The contents of {@code value}, or null if they depend on an input.
    *
-   * @throws InvalidModelException if they take more memory than allowed, or a kernel refuses its operands
+   * @throws InvalidModelException if they take more memory than allowed, or a kernel refuses its
+   *     operands
    */
   @Nullable Tensor contents(Value value) {
     Deque<Value> open = new ArrayDeque<>(); // a stack of our own: chains may be long
@@ -100,7 +102,10 @@ final class KnownTensors {
   Tensor allocate(TensorType type) {
     if (type.sizeBytes() > limitBytes - chargedBytes) {
       throw new InvalidModelException(
-          "working out a constant of " + type + " exceeds the limit of " + limitBytes
+          "working out a constant of "
+              + type
+              + " exceeds the limit of "
+              + limitBytes
               + " bytes for all such constants");
     }
     chargedBytes += type.sizeBytes();

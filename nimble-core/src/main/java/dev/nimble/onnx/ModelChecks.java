@@ -55,8 +55,12 @@ final class ModelChecks {
   private static void checkName(String name, ImportLimits limits) {
     if (name.length() > limits.nameLength()) {
       throw new InvalidModelException(
-          "the name '" + name.substring(0, 40) + "...' has " + name.length()
-              + " characters; the limit is " + limits.nameLength());
+          "the name '"
+              + name.substring(0, 40)
+              + "...' has "
+              + name.length()
+              + " characters; the limit is "
+              + limits.nameLength());
     }
   }
 
@@ -77,10 +81,13 @@ final class ModelChecks {
       String list =
           missing.entrySet().stream()
               .limit(20)
-              .map(m -> m.getKey() + " (" + m.getValue() + (m.getValue() == 1 ? " node)" : " nodes)"))
+              .map(
+                  m ->
+                      m.getKey() + " (" + m.getValue() + (m.getValue() == 1 ? " node)" : " nodes)"))
               .collect(Collectors.joining(", "));
       throw new InvalidModelException(
-          "not supported: " + list
+          "not supported: "
+              + list
               + (missing.size() > 20 ? " and " + (missing.size() - 20) + " more operators" : ""),
           first);
     }
@@ -113,7 +120,10 @@ final class ModelChecks {
       }
       if (info.getType().getValueCase() != TypeProto.ValueCase.TENSOR_TYPE) {
         throw new InvalidModelException(
-            "input '" + info.getName() + "' is a " + info.getType().getValueCase()
+            "input '"
+                + info.getName()
+                + "' is a "
+                + info.getType().getValueCase()
                 + "; only tensors are supported");
       }
       TypeProto.Tensor type = info.getType().getTensorType();
@@ -122,8 +132,12 @@ final class ModelChecks {
       }
       if (type.getShape().getDimCount() > limits.rank()) {
         throw new InvalidModelException(
-            "input '" + info.getName() + "' has " + type.getShape().getDimCount()
-                + " axes; the limit is " + limits.rank());
+            "input '"
+                + info.getName()
+                + "' has "
+                + type.getShape().getDimCount()
+                + " axes; the limit is "
+                + limits.rank());
       }
       ImmutableList.Builder<ModelInput.Dimension> dimensions = ImmutableList.builder();
       for (TensorShapeProto.Dimension dimension : type.getShape().getDimList()) {
@@ -138,7 +152,8 @@ final class ModelChecks {
     return inputs.build();
   }
 
-  private static ModelInput.Dimension dimension(String input, TensorShapeProto.Dimension dimension) {
+  private static ModelInput.Dimension dimension(
+      String input, TensorShapeProto.Dimension dimension) {
     if (dimension.hasDimValue() && dimension.getDimValue() >= 0) {
       if (dimension.getDimValue() > Integer.MAX_VALUE) {
         throw new InvalidModelException(

@@ -38,7 +38,8 @@ final class Movement {
     for (int i = 0; i < wished.length; i++) {
       if (wished[i] == 0 && !allowZero) {
         if (i >= own.rank()) {
-          throw new InvalidModelException("extent 0 at axis " + i + " copies no axis of the operand");
+          throw new InvalidModelException(
+              "extent 0 at axis " + i + " copies no axis of the operand");
         }
         wished[i] = own.extent(i);
       } else if (wished[i] == -1) {
@@ -91,8 +92,7 @@ final class Movement {
       }
       gone[at] = true;
     }
-    int[] kept =
-        IntStream.range(0, gone.length).filter(i -> !gone[i]).map(own::extent).toArray();
+    int[] kept = IntStream.range(0, gone.length).filter(i -> !gone[i]).map(own::extent).toArray();
     return n.emit(new Reshape(Shape.of(kept)), n.operand(0));
   }
 
@@ -149,8 +149,11 @@ final class Movement {
     int parts = n.attributes().small("num_outputs", n.outputCount());
     if (parts != n.outputCount() || (sizes != null && sizes.length != parts)) {
       throw new InvalidModelException(
-          "has " + n.outputCount() + " outputs but is cut into "
-              + (sizes == null ? parts : sizes.length) + " parts");
+          "has "
+              + n.outputCount()
+              + " outputs but is cut into "
+              + (sizes == null ? parts : sizes.length)
+              + " parts");
     }
     if (sizes == null) {
       if (parts < 1 || parts > Math.max(1, extent)) {
@@ -179,7 +182,8 @@ final class Movement {
     int[] extent = own.toArray();
     int[] step = new int[own.rank()];
     Arrays.fill(step, 1);
-    if (ends.length != starts.length || (axes != null && axes.length != starts.length)
+    if (ends.length != starts.length
+        || (axes != null && axes.length != starts.length)
         || (steps != null && steps.length != starts.length)) {
       throw new InvalidModelException("starts, ends, axes and steps differ in length");
     }
@@ -202,7 +206,9 @@ final class Movement {
       step[at] = (int) Math.max(-Integer.MAX_VALUE, Math.min(Integer.MAX_VALUE, by));
     }
     return n.emit(
-        new StridedSlice(ImmutableIntArray.copyOf(start), ImmutableIntArray.copyOf(extent),
+        new StridedSlice(
+            ImmutableIntArray.copyOf(start),
+            ImmutableIntArray.copyOf(extent),
             ImmutableIntArray.copyOf(step)),
         n.operand(0));
   }
@@ -299,8 +305,7 @@ final class Movement {
     Value ordered =
         n.extra("ordered", new Transpose(ImmutableIntArray.of(0, 3, 5, 1, 2, 4)), parts);
     return n.emit(
-        new Reshape(
-            Shape.ofLongs(x[0], (long) x[1] * block * block, x[2] / block, x[3] / block)),
+        new Reshape(Shape.ofLongs(x[0], (long) x[1] * block * block, x[2] / block, x[3] / block)),
         ordered);
   }
 

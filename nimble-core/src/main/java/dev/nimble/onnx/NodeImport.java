@@ -15,7 +15,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** One ONNX node while it is imported: its operands and attributes, and ways to add what it becomes. */
+/**
+ * One ONNX node while it is imported: its operands and attributes, and ways to add what it becomes.
+ */
 final class NodeImport {
   private final GraphImporter importer;
   private final NodeProto node;
@@ -90,7 +92,9 @@ final class NodeImport {
     }
   }
 
-  /** All operands; fails if there are fewer than {@code least} or more than {@code most}, or a gap. */
+  /**
+   * All operands; fails if there are fewer than {@code least} or more than {@code most}, or a gap.
+   */
   List<Value> operands(int least, int most) {
     count(least, most);
     List<Value> all = new ArrayList<>();
@@ -117,7 +121,9 @@ final class NodeImport {
     return importer.known().contents(operand(index)) != null;
   }
 
-  /** The contents of an operand that must be known when the graph is built, or null if not given. */
+  /**
+   * The contents of an operand that must be known when the graph is built, or null if not given.
+   */
   @Nullable Tensor known(int index, String what) {
     if (!has(index)) {
       return null;
@@ -125,7 +131,9 @@ final class NodeImport {
     Tensor contents = importer.known().contents(operand(index));
     if (contents == null) {
       throw new InvalidModelException(
-          what + " (operand '" + operand(index).name()
+          what
+              + " (operand '"
+              + operand(index).name()
               + "') depends on input data; it must follow from constants and shapes");
     }
     return contents;
@@ -203,8 +211,7 @@ final class NodeImport {
   }
 
   static ImmutableIntArray ints(long... values) {
-    return ImmutableIntArray.copyOf(
-        Arrays.stream(values).mapToInt(NodeImport::narrow).toArray());
+    return ImmutableIntArray.copyOf(Arrays.stream(values).mapToInt(NodeImport::narrow).toArray());
   }
 
   static int narrow(long value) {

@@ -11,8 +11,8 @@ import java.util.PriorityQueue;
 import java.util.Set;
 
 /**
- * Puts a model's nodes into an order in which operands come first: the file's order if it is one (as ONNX
- * demands), else the nearest to it.
+ * Puts a model's nodes into an order in which operands come first: the file's order if it is one
+ * (as ONNX demands), else the nearest to it.
  */
 final class NodeOrder {
   private final GraphProto graph;
@@ -28,8 +28,8 @@ final class NodeOrder {
   /**
    * The order, as positions in the file.
    *
-   * @throws InvalidModelException if a name is defined twice or not at all, or there is a cycle; names a
-   *     node
+   * @throws InvalidModelException if a name is defined twice or not at all, or there is a cycle;
+   *     names a node
    */
   int[] indices() {
     findProducers();

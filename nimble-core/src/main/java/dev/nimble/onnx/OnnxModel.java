@@ -23,12 +23,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * An ONNX model, read and checked, with its symbolic dimensions still open. {@link #graph} binds them.
+ * An ONNX model, read and checked, with its symbolic dimensions still open. {@link #graph} binds
+ * them.
  *
- * <p>A dimension is bound by its symbol ({@code batch}), or by input and axis ({@code input_ids.1}, or
- * {@code *.1} for that axis of every input). The more particular binding wins: input and axis, then any
- * input and axis, then symbol. Axes without a usable symbol, and models that use one symbol for axes of
- * different meaning, need the second form.
+ * <p>A dimension is bound by its symbol ({@code batch}), or by input and axis ({@code input_ids.1},
+ * or {@code *.1} for that axis of every input). The more particular binding wins: input and axis,
+ * then any input and axis, then symbol. Axes without a usable symbol, and models that use one
+ * symbol for axes of different meaning, need the second form.
  */
 public final class OnnxModel {
   private final String file;
@@ -52,7 +53,8 @@ public final class OnnxModel {
   /**
    * Reads a model file.
    *
-   * @throws InvalidModelException if it cannot be read, is not an ONNX model or exceeds the default limits
+   * @throws InvalidModelException if it cannot be read, is not an ONNX model or exceeds the default
+   *     limits
    */
   public static OnnxModel load(Path path) {
     return load(path, ImportLimits.defaults());
@@ -79,7 +81,9 @@ public final class OnnxModel {
     }
   }
 
-  /** Reads a model from a stream, which is not closed; {@code name} stands for the file in messages. */
+  /**
+   * Reads a model from a stream, which is not closed; {@code name} stands for the file in messages.
+   */
   public static OnnxModel read(InputStream stream, String name) {
     ImportLimits limits = ImportLimits.defaults();
     try {
@@ -140,8 +144,13 @@ public final class OnnxModel {
         long version = set.getVersion();
         if (version < OperatorTable.FIRST_OPSET || version > OperatorTable.LAST_OPSET) {
           throw new InvalidModelException(
-              "uses opset " + version + "; opsets " + OperatorTable.FIRST_OPSET + " to "
-                  + OperatorTable.LAST_OPSET + " are supported");
+              "uses opset "
+                  + version
+                  + "; opsets "
+                  + OperatorTable.FIRST_OPSET
+                  + " to "
+                  + OperatorTable.LAST_OPSET
+                  + " are supported");
         }
         return (int) version;
       }
@@ -172,8 +181,8 @@ public final class OnnxModel {
   }
 
   /**
-   * The dimensions that {@link #graph} needs: symbols, and {@code input.axis} where there is no symbol, in
-   * the order of the axes.
+   * The dimensions that {@link #graph} needs: symbols, and {@code input.axis} where there is no
+   * symbol, in the order of the axes.
    */
   public ImmutableList<String> symbolicDimensions() {
     return DimensionBinding.open(inputs);
@@ -185,16 +194,17 @@ public final class OnnxModel {
   }
 
   /**
-   * Binds the symbolic dimensions and makes the graph: a node for each ONNX node, but that operators whose
-   * result is known (Constant, ConstantOfShape, Range) become constants, and a few without a counterpart
-   * here (Sum of many, DepthToSpace) become several nodes. Operands that an operator needs when it is built
-   * (the shape of a Reshape) are worked out from constants and shapes. Types are inferred; those that the
-   * file declares for results are not trusted, nor used.
+   * Binds the symbolic dimensions and makes the graph: a node for each ONNX node, but that
+   * operators whose result is known (Constant, ConstantOfShape, Range) become constants, and a few
+   * without a counterpart here (Sum of many, DepthToSpace) become several nodes. Operands that an
+   * operator needs when it is built (the shape of a Reshape) are worked out from constants and
+   * shapes. Types are inferred; those that the file declares for results are not trusted, nor used.
    *
    * @param dimensions an extent for each symbol, {@code input.axis} or {@code *.axis}
-   * @throws InvalidModelException if a dimension is not bound, an operator is not supported or does not fit
-   *     its operands; names file, node, operator and shapes
-   * @throws dev.nimble.error.InvalidArgumentException if a name is not one of the model's dimensions
+   * @throws InvalidModelException if a dimension is not bound, an operator is not supported or does
+   *     not fit its operands; names file, node, operator and shapes
+   * @throws dev.nimble.error.InvalidArgumentException if a name is not one of the model's
+   *     dimensions
    */
   public Graph graph(Map<String, Integer> dimensions) {
     try {
@@ -213,7 +223,8 @@ public final class OnnxModel {
    * As {@link #graph}, with the whole shape of each input instead of single dimensions.
    *
    * @param shapes a shape for every input that has an open dimension, by name
-   * @throws InvalidArgumentException if there is no such input, or the model fixes another rank or extent
+   * @throws InvalidArgumentException if there is no such input, or the model fixes another rank or
+   *     extent
    */
   public Graph graphOfShapes(Map<String, Shape> shapes) {
     Map<String, Integer> dimensions = new LinkedHashMap<>();

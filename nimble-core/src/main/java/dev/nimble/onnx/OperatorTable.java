@@ -16,8 +16,6 @@ import dev.nimble.op.Binary;
 import dev.nimble.op.BinaryFunction;
 import dev.nimble.op.Cast;
 import dev.nimble.op.Compare;
-import dev.nimble.op.Concat;
-import dev.nimble.op.Expand;
 import dev.nimble.op.Gather;
 import dev.nimble.op.Gemm;
 import dev.nimble.op.GlobalPool;
@@ -26,14 +24,11 @@ import dev.nimble.op.LayerNormalization;
 import dev.nimble.op.Logical;
 import dev.nimble.op.MatMul;
 import dev.nimble.op.Not;
-import dev.nimble.op.Pad;
 import dev.nimble.op.Pool;
 import dev.nimble.op.Reduce;
 import dev.nimble.op.Reshape;
 import dev.nimble.op.Softmax;
-import dev.nimble.op.Split;
 import dev.nimble.op.Tile;
-import dev.nimble.op.Transpose;
 import dev.nimble.op.Unary;
 import dev.nimble.op.UnaryFunction;
 import dev.nimble.op.Where;
@@ -91,20 +86,36 @@ final class OperatorTable {
     table.put("Gelu", OperatorTable::gelu);
     table.put("LeakyRelu", n -> unary(n, UnaryFunction.LEAKY_RELU, 0.01f, null, 0));
     table.put("Elu", n -> unary(n, UnaryFunction.ELU, 1, null, 0));
-    table.put("Selu", n -> unary(n, UnaryFunction.SELU, 1.67326319217681884765625f, "gamma",
-        1.05070102214813232421875f));
+    table.put(
+        "Selu",
+        n ->
+            unary(
+                n,
+                UnaryFunction.SELU,
+                1.67326319217681884765625f,
+                "gamma",
+                1.05070102214813232421875f));
     table.put("Celu", n -> unary(n, UnaryFunction.CELU, 1, null, 0));
     table.put("ThresholdedRelu", n -> unary(n, UnaryFunction.THRESHOLDED_RELU, 1, null, 0));
     table.put("HardSigmoid", n -> unary(n, UnaryFunction.HARD_SIGMOID, 0.2f, "beta", 0.5f));
 
-    for (BinaryFunction function : List.of(BinaryFunction.ADD, BinaryFunction.SUB,
-        BinaryFunction.MUL, BinaryFunction.DIV, BinaryFunction.POW)) {
+    for (BinaryFunction function :
+        List.of(
+            BinaryFunction.ADD,
+            BinaryFunction.SUB,
+            BinaryFunction.MUL,
+            BinaryFunction.DIV,
+            BinaryFunction.POW)) {
       table.put(function.onnxName(), n -> n.emit(new Binary(function), n.operands(2, 2)));
     }
     table.put("PRelu", OperatorTable::pRelu);
-    table.put("Mod", n -> n.emit(new Binary(
-        n.attributes().flag("fmod", false) ? BinaryFunction.FMOD : BinaryFunction.MOD),
-        n.operands(2, 2)));
+    table.put(
+        "Mod",
+        n ->
+            n.emit(
+                new Binary(
+                    n.attributes().flag("fmod", false) ? BinaryFunction.FMOD : BinaryFunction.MOD),
+                n.operands(2, 2)));
     table.put("Min", n -> variadic(n, BinaryFunction.MIN));
     table.put("Max", n -> variadic(n, BinaryFunction.MAX));
     table.put("Sum", n -> variadic(n, BinaryFunction.ADD));
@@ -135,16 +146,23 @@ final class OperatorTable {
     table.put("BatchNormalization", OperatorTable::batchNormalization);
     table.put("InstanceNormalization", OperatorTable::instanceNormalization);
     table.put("MatMul", n -> n.emit(new MatMul(), n.operands(2, 2)));
-    table.put("Gemm", n -> n.emit(
-        new Gemm(n.attributes().real("alpha", 1), n.attributes().real("beta", 1),
-            n.attributes().flag("transA", false), n.attributes().flag("transB", false), null),
-        n.operands(2, 3)));
+    table.put(
+        "Gemm",
+        n ->
+            n.emit(
+                new Gemm(
+                    n.attributes().real("alpha", 1),
+                    n.attributes().real("beta", 1),
+                    n.attributes().flag("transA", false),
+                    n.attributes().flag("transB", false),
+                    null),
+                n.operands(2, 3)));
     table.put("Conv", Windows::conv);
     table.put("ConvTranspose", Windows::convTranspose);
     table.put("MaxPool", n -> Windows.pool(n, Pool.Function.MAX));
     table.put("AveragePool", n -> Windows.pool(n, Pool.Function.AVERAGE));
-    table.put("GlobalAveragePool",
-        n -> n.emit(new GlobalPool(Pool.Function.AVERAGE), n.operands(1, 1)));
+    table.put(
+        "GlobalAveragePool", n -> n.emit(new GlobalPool(Pool.Function.AVERAGE), n.operands(1, 1)));
     table.put("GlobalMaxPool", n -> n.emit(new GlobalPool(Pool.Function.MAX), n.operands(1, 1)));
     table.put("Resize", Windows::resize);
     table.put("Upsample", Windows::upsample);
@@ -153,8 +171,11 @@ final class OperatorTable {
     table.put("ConstantOfShape", Constants::constantOfShape);
     table.put("Range", Constants::range);
     table.put("Shape", Constants::shape);
-    table.put("Size", n -> n.emitConstant(
-        Tensor.ofLongs(Shape.scalar(), n.operands(1, 1).get(0).type().elements())));
+    table.put(
+        "Size",
+        n ->
+            n.emitConstant(
+                Tensor.ofLongs(Shape.scalar(), n.operands(1, 1).get(0).type().elements())));
     table.put("Reshape", Movement::reshape);
     table.put("Flatten", Movement::flatten);
     table.put("Squeeze", Movement::squeeze);
@@ -163,12 +184,19 @@ final class OperatorTable {
     table.put("Concat", Movement::concat);
     table.put("Split", Movement::split);
     table.put("Slice", Movement::slice);
-    table.put("Gather", n -> n.emit(
-        new Gather(axis(n.attributes().integer("axis", 0), n.shape(0).rank())), n.operands(2, 2)));
+    table.put(
+        "Gather",
+        n ->
+            n.emit(
+                new Gather(axis(n.attributes().integer("axis", 0), n.shape(0).rank())),
+                n.operands(2, 2)));
     table.put("Expand", Movement::expand);
-    table.put("Tile", n -> n.emit(
-        new Tile(ints(required(n.knownIntegers(1, "repeats"), "repeats"))),
-        n.operands(2, 2).get(0)));
+    table.put(
+        "Tile",
+        n ->
+            n.emit(
+                new Tile(ints(required(n.knownIntegers(1, "repeats"), "repeats"))),
+                n.operands(2, 2).get(0)));
     table.put("Pad", Movement::pad);
     table.put("DepthToSpace", Movement::depthToSpace);
     table.put("SpaceToDepth", Movement::spaceToDepth);
@@ -229,11 +257,13 @@ final class OperatorTable {
       throw new InvalidModelException("approximate = '" + approximate + "' is not defined");
     }
     boolean tanh = approximate.equals("tanh");
-    return n.emit(
-        Unary.of(tanh ? UnaryFunction.GELU_TANH : UnaryFunction.GELU), n.operands(1, 1));
+    return n.emit(Unary.of(tanh ? UnaryFunction.GELU_TANH : UnaryFunction.GELU), n.operands(1, 1));
   }
 
-  /** The slope broadcasts to x only, so that a channel vector without trailing axes is not meant here. */
+  /**
+   * The slope broadcasts to x only, so that a channel vector without trailing axes is not meant
+   * here.
+   */
   private static List<Value> pRelu(NodeImport n) {
     List<Value> operands = n.operands(2, 2);
     Shape x = operands.get(0).type().shape();
@@ -368,8 +398,7 @@ final class OperatorTable {
         throw new InvalidModelException(
             "scale and B must be [" + perChannel[0] + "], not " + n.operand(1 + i).type());
       }
-      factors[i] =
-          n.extra("factor" + i, new Reshape(Shape.of(perChannel)), n.operand(1 + i));
+      factors[i] = n.extra("factor" + i, new Reshape(Shape.of(perChannel)), n.operand(1 + i));
     }
     Value normal =
         n.extra(
@@ -385,7 +414,6 @@ final class OperatorTable {
     n.attributes().ignore("momentum");
     n.attributes().only("training_mode", 0);
     n.attributes().only("spatial", 1);
-    return n.emit(
-        new BatchNormalization(n.attributes().real("epsilon", 1e-5f)), n.operands(5, 5));
+    return n.emit(new BatchNormalization(n.attributes().real("epsilon", 1e-5f)), n.operands(5, 5));
   }
 }

@@ -36,7 +36,9 @@ final class TensorReader {
       default:
         TensorProto.DataType known = TensorProto.DataType.forNumber(number);
         throw new InvalidModelException(
-            where + " has element type " + (known == null ? "number " + number : known)
+            where
+                + " has element type "
+                + (known == null ? "number " + number : known)
                 + "; supported are f32, f64, f16, i64, i32, i8, u8 and bool");
     }
   }
@@ -131,7 +133,12 @@ final class TensorReader {
   private static Tensor raw(TensorProto proto, TensorType type, String where) {
     if (proto.getRawData().size() != type.sizeBytes()) {
       throw new InvalidModelException(
-          where + " of " + type + " has " + proto.getRawData().size() + " bytes of data, not "
+          where
+              + " of "
+              + type
+              + " has "
+              + proto.getRawData().size()
+              + " bytes of data, not "
               + type.sizeBytes());
     }
     Tensor tensor = Tensor.zeros(type);

@@ -35,8 +35,7 @@ final class Windows {
     }
     int[] kernel = Arrays.copyOfRange(w.toArray(), 2, w.rank());
     long[] given = n.attributes().integers("kernel_shape");
-    if (given != null
-        && !Arrays.equals(given, Arrays.stream(kernel).asLongStream().toArray())) {
+    if (given != null && !Arrays.equals(given, Arrays.stream(kernel).asLongStream().toArray())) {
       throw new InvalidModelException(
           "kernel_shape " + Arrays.toString(given) + " contradicts W " + w);
     }
@@ -86,8 +85,7 @@ final class Windows {
       return list;
     }
     if (given.length != length) {
-      throw new InvalidModelException(
-          name + " needs " + length + " entries, not " + given.length);
+      throw new InvalidModelException(name + " needs " + length + " entries, not " + given.length);
     }
     return NodeImport.ints(given).toArray();
   }
@@ -128,11 +126,13 @@ final class Windows {
       if (wished != null && wished.length != rank && wished.length != rank + 2) {
         throw new InvalidModelException("output_shape needs " + rank + " entries");
       }
-      long target =
-          wished == null ? extent * strides[i] : wished[wished.length - rank + i];
+      long target = wished == null ? extent * strides[i] : wished[wished.length - rank + i];
       long total =
-          strides[i] * (extent - 1) + outputPadding[i]
-              + (long) (kernel[i] - 1) * dilations[i] + 1 - target;
+          strides[i] * (extent - 1)
+              + outputPadding[i]
+              + (long) (kernel[i] - 1) * dilations[i]
+              + 1
+              - target;
       if (total < 0) { // the result is longer than what reaches it: pad its end
         outputPadding[i] = NodeImport.narrow(outputPadding[i] - total);
         total = 0;
@@ -184,7 +184,10 @@ final class Windows {
       extents[axis] = bySizes ? (long) given[axis] : scaled(n.shape(0).extent(axis), given[axis]);
     }
     return resample(
-        n, extents, factors, mode(attributes.text("mode", "nearest")),
+        n,
+        extents,
+        factors,
+        mode(attributes.text("mode", "nearest")),
         first
             ? Resize.Transform.ASYMMETRIC
             : transform(attributes.text("coordinate_transformation_mode", "half_pixel")),
@@ -259,12 +262,21 @@ final class Windows {
     for (int axis = 0; axis < extents.length; axis++) {
       extents[axis] = scaled(n.shape(0).extent(axis), factors[axis]);
     }
-    return resample(n, extents, factors, mode(n.attributes().text("mode", "nearest")),
-        Resize.Transform.ASYMMETRIC, Resize.Rounding.FLOOR);
+    return resample(
+        n,
+        extents,
+        factors,
+        mode(n.attributes().text("mode", "nearest")),
+        Resize.Transform.ASYMMETRIC,
+        Resize.Rounding.FLOOR);
   }
 
   private static List<Value> resample(
-      NodeImport n, long[] extents, double[] scales, Resize.Mode mode, Resize.Transform transform,
+      NodeImport n,
+      long[] extents,
+      double[] scales,
+      Resize.Mode mode,
+      Resize.Transform transform,
       Resize.Rounding rounding) {
     for (int axis = 0; axis < extents.length; axis++) {
       if (!(scales[axis] > 0 && scales[axis] < Double.POSITIVE_INFINITY)) {

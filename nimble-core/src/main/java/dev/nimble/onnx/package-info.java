@@ -1,6 +1,6 @@
 /**
- * ONNX import: {@link dev.nimble.onnx.OnnxModel} reads a model file, which is untrusted, and makes a graph
- * of it once its symbolic dimensions are bound.
+ * ONNX import: {@link dev.nimble.onnx.OnnxModel} reads a model file, which is untrusted, and makes
+ * a graph of it once its symbolic dimensions are bound.
  */
 @NullMarked
 package dev.nimble.onnx;

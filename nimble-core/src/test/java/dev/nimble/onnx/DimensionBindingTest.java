@@ -54,8 +54,8 @@ class DimensionBindingTest {
     assertThatThrownBy(() -> model("n", 3, "").graph(Map.of()))
         .isInstanceOf(InvalidModelException.class)
         .hasMessage(
-            "made.onnx: axis 0 ('n') of input x: f32[n, 3, ?] is not bound; bind it by the name n or"
-                + " x.0 (1 more are open)");
+            "made.onnx: axis 0 ('n') of input x: f32[n, 3, ?] is not bound; bind it by the name n"
+                + " or x.0 (1 more are open)");
     assertThatThrownBy(() -> model("n", 3, "").graph(Map.of("n", 1)))
         .isInstanceOf(InvalidModelException.class)
         .hasMessage(
@@ -97,9 +97,13 @@ class DimensionBindingTest {
   @Test
   void anInitializerIsADefaultNotAnInput() {
     OnnxModel model =
-        new ModelMaker(8).input("x", 2).input("w", 2)
+        new ModelMaker(8)
+            .input("x", 2)
+            .input("w", 2)
             .initializer("w", dev.nimble.graph.Tensor.of(Shape.of(2), 1, 2))
-            .node("Add", "x,w", "y").output("y").model();
+            .node("Add", "x,w", "y")
+            .output("y")
+            .model();
     assertThat(model.inputs()).extracting(ModelInput::name).containsExactly("x");
     assertThat(model.graph(Map.of()).inputs()).hasSize(1);
   }
@@ -109,7 +113,8 @@ class DimensionBindingTest {
     OnnxModel minilm = RealModels.MINILM.model();
     assertThat(minilm.opset()).isEqualTo(14);
     assertThat(minilm.nodeCount()).isEqualTo(692);
-    assertThat(minilm.inputs()).extracting(ModelInput::name)
+    assertThat(minilm.inputs())
+        .extracting(ModelInput::name)
         .containsExactly("input_ids", "attention_mask", "token_type_ids");
     Graph graph = minilm.graph(Map.of("*.0", 2, "*.1", 5));
     assertThat(graph.inputs()).allMatch(i -> i.type().shape().equals(Shape.of(2, 5)));
@@ -118,8 +123,9 @@ class DimensionBindingTest {
     OnnxModel det = RealModels.PPOCR_DET_V4.model();
     assertThat(det.opset()).isEqualTo(12);
     assertThat(det.nodeCount()).isEqualTo(672);
-    assertThat(det.symbolicDimensions()).containsExactly("p2o.DynamicDimension.0",
-        "p2o.DynamicDimension.1", "p2o.DynamicDimension.2");
+    assertThat(det.symbolicDimensions())
+        .containsExactly(
+            "p2o.DynamicDimension.0", "p2o.DynamicDimension.1", "p2o.DynamicDimension.2");
     assertThat(RealModels.PPOCR_DET_V3.model().symbolicDimensions())
         .containsExactly("x.0", "x.2", "x.3");
     // a Constant node becomes a constant, every other node stays a node

@@ -29,7 +29,9 @@ final class ModelMaker {
     return this;
   }
 
-  /** A single-precision input whose dimensions are extents (Integer), symbols (String) or open (""). */
+  /**
+   * A single-precision input whose dimensions are extents (Integer), symbols (String) or open ("").
+   */
   ModelMaker input(String name, Object... dimensions) {
     TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
     for (Object dimension : dimensions) {

@@ -12,6 +12,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.NimbleException;
 import dev.nimble.testkit.RealModels;
+import dev.nimble.testkit.Seeds;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -26,17 +27,32 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Damaged models: whatever is changed, the import succeeds or fails with an {@link InvalidModelException},
- * soon and in little memory. The models are the real ones with their large weights made inputs, so that
- * nearly every byte is structure.
+ * Damaged models: whatever is changed, the import succeeds or fails with an {@link
+ * InvalidModelException}, soon and in little memory. The models are the real ones with their large
+ * weights made inputs, so that nearly every byte is structure.
  */
 class MutatedModelTest {
-  private static final long SEED = Long.getLong("nimble.seed", 20201201);
   private static final int ROUNDS = Integer.getInteger("nimble.rounds", 40);
   private static final ImportLimits LIMITS = ImportLimits.defaults().withComputedBytes(1 << 24);
   private static final long[] NUMBERS = {
-    0, 1, 2, 3, 4, 7, 100, 65536, -1, -2, -3, Integer.MAX_VALUE, Integer.MIN_VALUE, 1L << 31,
-    1L << 40, 1L << 62, Long.MAX_VALUE, Long.MIN_VALUE
+    0,
+    1,
+    2,
+    3,
+    4,
+    7,
+    100,
+    65536,
+    -1,
+    -2,
+    -3,
+    Integer.MAX_VALUE,
+    Integer.MIN_VALUE,
+    1L << 31,
+    1L << 40,
+    1L << 62,
+    Long.MAX_VALUE,
+    Long.MIN_VALUE
   };
 
   private static final Map<RealModels, ModelProto> BARE = new EnumMap<>(RealModels.class);
@@ -153,8 +169,7 @@ class MutatedModelTest {
   private static void changeAttribute(AttributeProto.Builder attribute, Random random) {
     switch (random.nextInt(6)) {
       case 0:
-        attribute.setType(
-            AttributeProto.AttributeType.forNumber(random.nextInt(12)));
+        attribute.setType(AttributeProto.AttributeType.forNumber(random.nextInt(12)));
         break;
       case 1:
         attribute.setName("pads");
@@ -198,9 +213,7 @@ class MutatedModelTest {
   }
 
   private static long number(Random random) {
-    return random.nextInt(3) == 0
-        ? random.nextInt(9) - 2
-        : NUMBERS[random.nextInt(NUMBERS.length)];
+    return random.nextInt(3) == 0 ? random.nextInt(9) - 2 : NUMBERS[random.nextInt(NUMBERS.length)];
   }
 
   private interface Mutation {
@@ -217,25 +230,22 @@ class MutatedModelTest {
     byte[] sound = bare.toByteArray();
     OnnxModel soundModel = OnnxModel.parse(sound, "bare", LIMITS);
     assertThat(soundModel.graph(real.dimensions(0)).nodes()).isNotEmpty();
-    for (int round = 0; round < ROUNDS; round++) {
-      long seed = SEED + round;
-      byte[] bytes = mutation.of(bare, new Random(seed));
-      try {
-        OnnxModel model = OnnxModel.parse(bytes, "mutant", LIMITS);
-        model.graph(
-            model.inputs().equals(soundModel.inputs()) ? real.dimensions(0) : Map.of());
-      } catch (InvalidModelException e) {
-        assertThat(e.getMessage()).startsWith("mutant: ").doesNotContain("\n");
-        assertThat(e.getMessage().length()).isLessThan(10_000);
-        for (Throwable at = e; at != null; at = at.getCause()) { // the last net caught nothing
-          if (!(at instanceof NimbleException) && !(at instanceof IOException)) {
-            throw new AssertionError("round " + round + " (-Dnimble.seed=" + seed + ")", e);
+    Seeds.forEach(
+        ROUNDS,
+        (random, seed) -> {
+          byte[] bytes = mutation.of(bare, random);
+          try {
+            OnnxModel model = OnnxModel.parse(bytes, "mutant", LIMITS);
+            boolean sameInputs = model.inputs().equals(soundModel.inputs());
+            model.graph(sameInputs ? real.dimensions(0) : Map.of());
+          } catch (InvalidModelException e) {
+            assertThat(e.getMessage()).startsWith("mutant: ").doesNotContain("\n");
+            assertThat(e.getMessage()).hasSizeLessThan(10_000);
+            for (Throwable at = e; at != null; at = at.getCause()) { // the last net caught nothing
+              assertThat(at).isInstanceOfAny(NimbleException.class, IOException.class);
+            }
           }
-        }
-      } catch (Throwable e) {
-        throw new AssertionError("round " + round + " (-Dnimble.seed=" + seed + ")", e);
-      }
-    }
+        });
   }
 
   /** The model with tensors of more than 1 KiB as inputs instead. */

@@ -20,7 +20,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** Each operator in its variants, imported and run by the reference kernels, against ONNX Runtime. */
+/**
+ * Each operator in its variants, imported and run by the reference kernels, against ONNX Runtime.
+ */
 class OperatorImportTest {
   private static final long SEED = Long.getLong("nimble.seed", 20201201);
 
@@ -68,7 +70,10 @@ class OperatorImportTest {
     return values;
   }
 
-  /** A test of one node with one output; an operand is a Tensor (an input), Held, or null (left out). */
+  /**
+   * A test of one node with one output; an operand is a Tensor (an input), Held, or null (left
+   * out).
+   */
   private void node(String operator, Object[] attributes, @Nullable Object... operands) {
     node(1, operator, attributes, operands);
   }
@@ -81,7 +86,10 @@ class OperatorImportTest {
     StringBuilder label = new StringBuilder(operator + "-" + opset);
     for (int i = 0; i < attributes.length; i += 2) {
       Object value = attributes[i + 1];
-      label.append(' ').append(attributes[i]).append('=')
+      label
+          .append(' ')
+          .append(attributes[i])
+          .append('=')
           .append(value instanceof long[] ? java.util.Arrays.toString((long[]) value) : value);
     }
     for (int i = 0; i < operands.length; i++) {
@@ -134,8 +142,23 @@ class OperatorImportTest {
   Stream<DynamicTest> functionsOfOneOperand() {
     for (int version : new int[] {7, 13, 20}) {
       opset = version;
-      for (String operator : List.of("Abs", "Neg", "Exp", "Floor", "Ceil", "Relu", "Sigmoid", "Tanh",
-          "Sin", "Cos", "Tan", "Atan", "Softplus", "Softsign", "Identity")) {
+      for (String operator :
+          List.of(
+              "Abs",
+              "Neg",
+              "Exp",
+              "Floor",
+              "Ceil",
+              "Relu",
+              "Sigmoid",
+              "Tanh",
+              "Sin",
+              "Cos",
+              "Tan",
+              "Atan",
+              "Softplus",
+              "Softsign",
+              "Identity")) {
         node(operator, with(), x(2, 3));
       }
       for (String operator : List.of("Sqrt", "Log", "Reciprocal", "Asin", "Acos")) {
@@ -188,7 +211,10 @@ class OperatorImportTest {
     node("Clip", with(), x(5), scalar(1), scalar(-1)); // the upper limit wins
     node("Clip", with(), of(DataType.I64, 5), new Held(Tensor.ofLongs(Shape.scalar(), 1)));
     long exact = (1L << 40) + 1; // no float
-    node("Clip", with(), Tensor.ofLongs(Shape.of(3), 0, exact + 5, -exact),
+    node(
+        "Clip",
+        with(),
+        Tensor.ofLongs(Shape.of(3), 0, exact + 5, -exact),
         new Held(Tensor.ofLongs(Shape.scalar(), -exact + 2)),
         new Held(Tensor.ofLongs(Shape.scalar(), exact + 2)));
     Tensor tenth = Tensor.zeros(TensorType.of(DataType.F64));
@@ -208,7 +234,10 @@ class OperatorImportTest {
       for (String operator : List.of("Add", "Sub", "Mul", "Div")) {
         node(operator, with(), x(2, 3, 4), x(3, 1));
         node(operator, with(), x(3, 1), x(2, 1, 4));
-        node(operator, with(), Tensor.ofLongs(Shape.of(4), -7, 7, 9, -1),
+        node(
+            operator,
+            with(),
+            Tensor.ofLongs(Shape.of(4), -7, 7, 9, -1),
             Tensor.ofLongs(Shape.of(4), 2, -2, 4, 3));
       }
       node("Pow", with(), unit(2, 3), x(3));
@@ -231,10 +260,16 @@ class OperatorImportTest {
     node("Min", with(), of(DataType.I64, 2, 3), of(DataType.I64, 3));
     node("Pow", with(), unit(4), of(DataType.I64, 4));
     node("Pow", with(), of(DataType.I32, 4), of(DataType.I32, 4));
-    node("Mod", with(), Tensor.ofLongs(Shape.of(4), -7, 7, -7, 7),
+    node(
+        "Mod",
+        with(),
+        Tensor.ofLongs(Shape.of(4), -7, 7, -7, 7),
         Tensor.ofLongs(Shape.of(4), 3, -3, -3, 3));
     node("Mod", with("fmod", 1), x(6), x(6));
-    node("Mod", with("fmod", 1), Tensor.ofLongs(Shape.of(2), -7, 7),
+    node(
+        "Mod",
+        with("fmod", 1),
+        Tensor.ofLongs(Shape.of(2), -7, 7),
         Tensor.ofLongs(Shape.of(2), 3, -3));
     node("IsNaN", with(), Tensor.of(Shape.of(3), Float.NaN, 1, Float.POSITIVE_INFINITY));
     node("LessOrEqual", with(), x(2, 3), x(3));
@@ -254,8 +289,18 @@ class OperatorImportTest {
 
   @TestFactory
   Stream<DynamicTest> reductions() {
-    List<String> all = List.of("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
-        "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare");
+    List<String> all =
+        List.of(
+            "ReduceSum",
+            "ReduceMean",
+            "ReduceMax",
+            "ReduceMin",
+            "ReduceProd",
+            "ReduceL1",
+            "ReduceL2",
+            "ReduceLogSum",
+            "ReduceLogSumExp",
+            "ReduceSumSquare");
     for (int version : new int[] {7, 11, 12}) {
       opset = version;
       for (String operator : all) {
@@ -310,8 +355,14 @@ class OperatorImportTest {
     for (int version : new int[] {7, 9, 14, 15}) {
       opset = version;
       node("BatchNormalization", with(), x(2, 3, 4, 5), x(3), x(3), x(3), unit(3));
-      node("BatchNormalization", with("epsilon", 0.1f, "momentum", 0.5f), x(2, 3, 4), x(3), x(3),
-          x(3), unit(3));
+      node(
+          "BatchNormalization",
+          with("epsilon", 0.1f, "momentum", 0.5f),
+          x(2, 3, 4),
+          x(3),
+          x(3),
+          x(3),
+          unit(3));
     }
     opset = 8;
     node("BatchNormalization", with("spatial", 1), x(2, 3, 4), x(3), x(3), x(3), unit(3));
@@ -350,7 +401,11 @@ class OperatorImportTest {
       node("MatMul", with(), x(2, 3), x(3));
       node("MatMul", with(), x(3), x(3));
       node("Gemm", with(), x(2, 3), x(3, 4), x(4));
-      node("Gemm", with("transA", 1, "transB", 1, "alpha", 0.5f, "beta", 2f), x(3, 2), x(4, 3),
+      node(
+          "Gemm",
+          with("transA", 1, "transB", 1, "alpha", 0.5f, "beta", 2f),
+          x(3, 2),
+          x(4, 3),
           x(2, 1));
     }
     opset = 11;
@@ -363,9 +418,16 @@ class OperatorImportTest {
     for (int version : new int[] {7, 11, 20}) {
       opset = version;
       node("Conv", with(), x(1, 2, 5, 6), x(3, 2, 3, 3));
-      node("Conv", with("kernel_shape", ints(3, 2), "pads", ints(1, 0, 2, 1)), x(2, 2, 5, 6),
-          x(3, 2, 3, 2), x(3));
-      node("Conv", with("group", 4, "strides", ints(2, 1), "pads", ints(1, 1, 1, 1)), x(1, 4, 5, 6),
+      node(
+          "Conv",
+          with("kernel_shape", ints(3, 2), "pads", ints(1, 0, 2, 1)),
+          x(2, 2, 5, 6),
+          x(3, 2, 3, 2),
+          x(3));
+      node(
+          "Conv",
+          with("group", 4, "strides", ints(2, 1), "pads", ints(1, 1, 1, 1)),
+          x(1, 4, 5, 6),
           x(8, 1, 3, 3));
       node("Conv", with("group", 2, "dilations", ints(2, 1)), x(1, 4, 5, 6), x(6, 2, 2, 3), x(6));
       for (String auto : List.of("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET")) {
@@ -375,17 +437,30 @@ class OperatorImportTest {
       node("Conv", with("pads", ints(1, 0, 1, 1, 0, 1)), x(1, 2, 3, 4, 3), x(2, 2, 2, 2, 3));
       node("ConvTranspose", with(), x(1, 2, 3, 4), x(2, 3, 2, 2));
       node("ConvTranspose", with("strides", ints(2, 2)), x(2, 2, 3, 4), x(2, 3, 2, 2), x(3));
-      node("ConvTranspose", with("strides", ints(2, 3), "pads", ints(1, 0, 1, 2),
-          "output_padding", ints(1, 0)), x(1, 2, 3, 4), x(2, 3, 3, 3));
-      node("ConvTranspose", with("group", 2, "dilations", ints(2, 1)), x(1, 4, 3, 4),
-          x(4, 3, 2, 3), x(6));
+      node(
+          "ConvTranspose",
+          with("strides", ints(2, 3), "pads", ints(1, 0, 1, 2), "output_padding", ints(1, 0)),
+          x(1, 2, 3, 4),
+          x(2, 3, 3, 3));
+      node(
+          "ConvTranspose",
+          with("group", 2, "dilations", ints(2, 1)),
+          x(1, 4, 3, 4),
+          x(4, 3, 2, 3),
+          x(6));
       node("ConvTranspose", with("strides", ints(2)), x(1, 2, 3), x(2, 3, 2));
       for (String auto : List.of("SAME_UPPER", "SAME_LOWER", "VALID")) {
-        node("ConvTranspose", with("auto_pad", auto, "strides", ints(2, 2)), x(1, 2, 3, 4),
+        node(
+            "ConvTranspose",
+            with("auto_pad", auto, "strides", ints(2, 2)),
+            x(1, 2, 3, 4),
             x(2, 3, 3, 3));
       }
-      node("ConvTranspose", with("output_shape", ints(7, 9), "strides", ints(2, 2)),
-          x(1, 2, 3, 4), x(2, 3, 3, 4));
+      node(
+          "ConvTranspose",
+          with("output_shape", ints(7, 9), "strides", ints(2, 2)),
+          x(1, 2, 3, 4),
+          x(2, 3, 3, 4));
     }
     return tests.stream();
   }
@@ -396,23 +471,49 @@ class OperatorImportTest {
       opset = version;
       for (String operator : List.of("MaxPool", "AveragePool")) {
         node(operator, with("kernel_shape", ints(2, 2)), x(1, 2, 5, 6));
-        node(operator, with("kernel_shape", ints(3, 2), "strides", ints(2, 2), "pads",
-            ints(1, 0, 1, 1)), x(2, 2, 5, 6));
+        node(
+            operator,
+            with("kernel_shape", ints(3, 2), "strides", ints(2, 2), "pads", ints(1, 0, 1, 1)),
+            x(2, 2, 5, 6));
         for (String auto : List.of("SAME_UPPER", "SAME_LOWER", "VALID")) {
-          node(operator, with("kernel_shape", ints(3, 4), "strides", ints(2, 2), "auto_pad", auto),
+          node(
+              operator,
+              with("kernel_shape", ints(3, 4), "strides", ints(2, 2), "auto_pad", auto),
               x(1, 2, 5, 6));
         }
         node(operator, with("kernel_shape", ints(2), "strides", ints(2)), x(1, 2, 7));
         node(operator, with("kernel_shape", ints(2, 2, 2)), x(1, 2, 3, 3, 3));
         if (version >= 10) {
-          node(operator, with("kernel_shape", ints(2, 2), "strides", ints(2, 2), "ceil_mode", 1),
+          node(
+              operator,
+              with("kernel_shape", ints(2, 2), "strides", ints(2, 2), "ceil_mode", 1),
               x(1, 2, 5, 7));
-          node(operator, with("kernel_shape", ints(3, 3), "strides", ints(2, 2), "ceil_mode", 1,
-              "pads", ints(1, 1, 1, 1)), x(1, 2, 6, 4));
+          node(
+              operator,
+              with(
+                  "kernel_shape",
+                  ints(3, 3),
+                  "strides",
+                  ints(2, 2),
+                  "ceil_mode",
+                  1,
+                  "pads",
+                  ints(1, 1, 1, 1)),
+              x(1, 2, 6, 4));
         }
       }
-      node("AveragePool", with("kernel_shape", ints(3, 2), "strides", ints(2, 2), "pads",
-          ints(1, 0, 1, 1), "count_include_pad", 1), x(2, 2, 5, 6));
+      node(
+          "AveragePool",
+          with(
+              "kernel_shape",
+              ints(3, 2),
+              "strides",
+              ints(2, 2),
+              "pads",
+              ints(1, 0, 1, 1),
+              "count_include_pad",
+              1),
+          x(2, 2, 5, 6));
       node("GlobalAveragePool", with(), x(2, 3, 4, 5));
       node("GlobalMaxPool", with(), x(2, 3, 4, 5));
       node("GlobalAveragePool", with(), x(2, 3, 4));
@@ -440,35 +541,87 @@ class OperatorImportTest {
       Held none = version < 13 ? reals() : null; // "roi" may be left out since 13
       for (String transform :
           List.of("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")) {
-        for (String rounding : List.of("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")) {
-          node("Resize", with("coordinate_transformation_mode", transform, "nearest_mode", rounding),
-              x(1, 2, 3, 4), none, reals(1, 1, 2, 2));
-          node("Resize", with("coordinate_transformation_mode", transform, "nearest_mode", rounding),
-              x(1, 1, 5, 6), reals(), reals(), longs(1, 1, 7, 3));
+        for (String rounding :
+            List.of("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")) {
+          node(
+              "Resize",
+              with("coordinate_transformation_mode", transform, "nearest_mode", rounding),
+              x(1, 2, 3, 4),
+              none,
+              reals(1, 1, 2, 2));
+          node(
+              "Resize",
+              with("coordinate_transformation_mode", transform, "nearest_mode", rounding),
+              x(1, 1, 5, 6),
+              reals(),
+              reals(),
+              longs(1, 1, 7, 3));
         }
-        node("Resize", with("mode", "linear", "coordinate_transformation_mode", transform),
-            x(1, 2, 3, 4), reals(), reals(1, 1, 2, 1.5f));
-        node("Resize", with("mode", "linear", "coordinate_transformation_mode", transform),
-            x(1, 2, 5, 4), reals(), reals(), longs(1, 2, 3, 7));
-        node("Resize", with("mode", "cubic", "coordinate_transformation_mode", transform),
-            x(1, 1, 4, 5), reals(), reals(1, 1, 2, 1.6f));
-        node("Resize", with("mode", "cubic", "coordinate_transformation_mode", transform,
-            "cubic_coeff_a", -0.5f, "exclude_outside", 1), x(1, 1, 4, 5), reals(),
+        node(
+            "Resize",
+            with("mode", "linear", "coordinate_transformation_mode", transform),
+            x(1, 2, 3, 4),
+            reals(),
+            reals(1, 1, 2, 1.5f));
+        node(
+            "Resize",
+            with("mode", "linear", "coordinate_transformation_mode", transform),
+            x(1, 2, 5, 4),
+            reals(),
+            reals(),
+            longs(1, 2, 3, 7));
+        node(
+            "Resize",
+            with("mode", "cubic", "coordinate_transformation_mode", transform),
+            x(1, 1, 4, 5),
+            reals(),
+            reals(1, 1, 2, 1.6f));
+        node(
+            "Resize",
+            with(
+                "mode",
+                "cubic",
+                "coordinate_transformation_mode",
+                transform,
+                "cubic_coeff_a",
+                -0.5f,
+                "exclude_outside",
+                1),
+            x(1, 1, 4, 5),
+            reals(),
             reals(1, 1, 2, 0.8f));
       }
-      node("Resize", with("coordinate_transformation_mode", "asymmetric", "nearest_mode", "floor"),
-          x(1, 1, 10, 10), reals(), reals(1, 1, 0.7f, 1.1f)); // 10 x 0.7f: floats round up to 7
-      node("Resize", with("coordinate_transformation_mode", "asymmetric", "nearest_mode", "floor"),
-          x(1, 1, 5, 3), reals(), reals(1, 1, 0.6f, 1 / 3f));
+      node(
+          "Resize",
+          with("coordinate_transformation_mode", "asymmetric", "nearest_mode", "floor"),
+          x(1, 1, 10, 10),
+          reals(),
+          reals(1, 1, 0.7f, 1.1f)); // 10 x 0.7f: floats round up to 7
+      node(
+          "Resize",
+          with("coordinate_transformation_mode", "asymmetric", "nearest_mode", "floor"),
+          x(1, 1, 5, 3),
+          reals(),
+          reals(1, 1, 0.6f, 1 / 3f));
     }
     opset = 18;
     node("Resize", with("axes", ints(3, 2)), x(1, 2, 3, 4), null, reals(2, 1.5f));
     node("Resize", with("axes", ints(-2, -1)), x(1, 2, 3, 4), null, null, longs(5, 6));
     for (String policy : List.of("stretch", "not_larger", "not_smaller")) {
-      node("Resize", with("axes", ints(2, 3), "keep_aspect_ratio_policy", policy), x(1, 2, 3, 5),
-          null, null, longs(7, 8));
-      node("Resize", with("axes", ints(2, 3), "keep_aspect_ratio_policy", policy, "mode", "linear"),
-          x(1, 1, 6, 5), null, null, longs(3, 4));
+      node(
+          "Resize",
+          with("axes", ints(2, 3), "keep_aspect_ratio_policy", policy),
+          x(1, 2, 3, 5),
+          null,
+          null,
+          longs(7, 8));
+      node(
+          "Resize",
+          with("axes", ints(2, 3), "keep_aspect_ratio_policy", policy, "mode", "linear"),
+          x(1, 1, 6, 5),
+          null,
+          null,
+          longs(3, 4));
     }
     return tests.stream();
   }
@@ -489,7 +642,8 @@ class OperatorImportTest {
       node("Transpose", with("perm", ints(1, 2, 0)), x(2, 3, 4));
       node("Concat", with("axis", 1), x(2, 3), x(2, 1), x(2, 2));
       node("Gather", with(), x(4, 3), longs(3, 0, 1));
-      node("Gather", with("axis", 1), x(4, 3), new Held(Tensor.ofLongs(Shape.of(2, 2), 0, 2, 1, 1)));
+      node(
+          "Gather", with("axis", 1), x(4, 3), new Held(Tensor.ofLongs(Shape.of(2, 2), 0, 2, 1, 1)));
       node("Gather", with("axis", 1), x(4, 3), new Held(Tensor.ofLongs(Shape.scalar(), 2)));
       node("Reshape", with(), x(2, 3, 4), longs(4, -1));
       node("Reshape", with(), x(2, 3, 4), longs(0, 0, 2, -1));
@@ -538,7 +692,12 @@ class OperatorImportTest {
     node("Pad", with(), x(3, 4), longs(1, 2, 1, 1), scalar(0.5f));
     node("Pad", with(), x(3, 4), longs(1, 2, 1, 1), Tensor.of(Shape.scalar(), 2.5f));
     node("Pad", with(), x(3, 4), longs(-1, 2, 1, -2));
-    node("Pad", with(), of(DataType.I64, 3), longs(1, 1), new Held(Tensor.ofLongs(Shape.scalar(), 9)));
+    node(
+        "Pad",
+        with(),
+        of(DataType.I64, 3),
+        longs(1, 1),
+        new Held(Tensor.ofLongs(Shape.scalar(), 9)));
     opset = 14;
     node("Reshape", with("allowzero", 1), x(2, 0, 4), longs(4, 0, 5));
     opset = 15;
@@ -577,10 +736,18 @@ class OperatorImportTest {
     node("ConstantOfShape", with(), longs());
     node("ConstantOfShape", with("value", Tensor.ofLongs(Shape.of(1), 5)), longs(4));
     node("Range", with(), scalar(0.5f), scalar(3), scalar(0.75f));
-    node("Range", with(), new Held(Tensor.ofLongs(Shape.scalar(), 10)),
-        new Held(Tensor.ofLongs(Shape.scalar(), 1)), new Held(Tensor.ofLongs(Shape.scalar(), -3)));
-    node("Range", with(), new Held(Tensor.ofLongs(Shape.scalar(), 1)),
-        new Held(Tensor.ofLongs(Shape.scalar(), 1)), new Held(Tensor.ofLongs(Shape.scalar(), 1)));
+    node(
+        "Range",
+        with(),
+        new Held(Tensor.ofLongs(Shape.scalar(), 10)),
+        new Held(Tensor.ofLongs(Shape.scalar(), 1)),
+        new Held(Tensor.ofLongs(Shape.scalar(), -3)));
+    node(
+        "Range",
+        with(),
+        new Held(Tensor.ofLongs(Shape.scalar(), 1)),
+        new Held(Tensor.ofLongs(Shape.scalar(), 1)),
+        new Held(Tensor.ofLongs(Shape.scalar(), 1)));
     return tests.stream();
   }
 
@@ -597,7 +764,8 @@ class OperatorImportTest {
 
   @TestFactory
   Stream<DynamicTest> shapesThatFollowFromOtherShapes() {
-    test("Reshape to Concat of Shape, Gather, Unsqueeze",
+    test(
+        "Reshape to Concat of Shape, Gather, Unsqueeze",
         new ModelMaker(12)
             .input("x", TensorType.f32(2, 3, 4))
             .initializer("first", Tensor.ofLongs(Shape.scalar(), 0))
@@ -609,7 +777,8 @@ class OperatorImportTest {
             .node("Reshape", "x,target", "y")
             .output("y"),
         List.of(x(2, 3, 4)));
-    test("Range and Expand from a shape, nodes not sorted",
+    test(
+        "Range and Expand from a shape, nodes not sorted",
         new ModelMaker(14)
             .input("x", TensorType.f32(2, 5))
             .initializer("one", Tensor.ofLongs(Shape.scalar(), 1))
@@ -621,7 +790,8 @@ class OperatorImportTest {
             .node("Shape", "x", "shape")
             .output("y"),
         List.of(x(2, 5)));
-    test("the shape of a product, through arithmetic, as a slice's end",
+    test(
+        "the shape of a product, through arithmetic, as a slice's end",
         new ModelMaker(14)
             .input("x", TensorType.f32(4, 6))
             .initializer("two", Tensor.ofLongs(Shape.of(1), 2))

@@ -22,8 +22,13 @@ class RealModelsTest {
   @TestFactory
   Stream<DynamicTest> everyModelEqualsOnnxRuntime() {
     return Stream.of(RealModels.values())
-        .flatMap(m -> Stream.of(0, 1).map(shape -> DynamicTest.dynamicTest(
-            m + " at " + m.dimensions(shape), () -> check(m, shape))));
+        .flatMap(
+            m ->
+                Stream.of(0, 1)
+                    .map(
+                        shape ->
+                            DynamicTest.dynamicTest(
+                                m + " at " + m.dimensions(shape), () -> check(m, shape))));
   }
 
   private static void check(RealModels real, int shape) {
