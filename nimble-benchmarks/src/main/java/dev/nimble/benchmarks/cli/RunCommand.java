@@ -1,5 +1,6 @@
 package dev.nimble.benchmarks.cli;
 
+import com.google.gson.FieldNamingPolicy;
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import dev.nimble.EagerGraph;
@@ -13,13 +14,11 @@ import dev.nimble.benchmarks.report.Interleaved;
 import dev.nimble.benchmarks.report.TextTable;
 import dev.nimble.device.Device;
 import dev.nimble.device.Devices;
-import dev.nimble.graph.Graph;
 import dev.nimble.graph.Tensor;
 import dev.nimble.memory.MemoryPlan;
 import dev.nimble.schedule.Policies;
 import dev.nimble.schedule.Schedule;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,6 +37,36 @@ import picocli.CommandLine.Spec;
     description = "Prepares and replays a model; prints what the plan is and how fast it runs.")
 final class RunCommand implements Callable<Integer> {
   private static final double MOST_DIFFERENCE = 1e-4;
+  private static final Gson JSON =
+      new GsonBuilder()
+          .setFieldNamingPolicy(FieldNamingPolicy.LOWER_CASE_WITH_UNDERSCORES)
+          .serializeNulls()
+          .setPrettyPrinting()
+          .create();
+
+  /** What is printed; the names are those of the JSON object, in its style. */
+  private record Figures(
+      String model,
+      String inputs,
+      String device,
+      String policy,
+      int operatorsBefore,
+      int operatorsAfter,
+      int concurrencyDegree,
+      int streams,
+      int syncs,
+      String optimality,
+      long arenaBytes,
+      long naiveBytes,
+      long lowerBoundBytes,
+      long singleStreamArenaBytes,
+      long singleStreamLowerBoundBytes,
+      double eagerUs,
+      double singleStreamUs,
+      double multiStreamUs,
+      @Nullable Double onnxruntimeUs,
+      double maxRelDiffEager,
+      @Nullable Double maxRelDiffOnnxruntime) {}
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ModelOptions options = new ModelOptions();
@@ -62,35 +91,31 @@ final class RunCommand implements Callable<Integer> {
       try (Engine engine = Nimble.prepare(model.graph(), device, multi);
           Engine baseline = Nimble.prepare(model.graph(), device, single);
           EagerGraph eager = new EagerGraph(engine.plan().graph(), device)) {
-        Map<String, Object> figures = measure(model, device, engine, baseline, eager, inputs);
+        Figures figures = measure(model, device, engine, baseline, eager, inputs);
         if (json) {
-          Gson gson = new GsonBuilder().serializeNulls().setPrettyPrinting().create();
-          spec.commandLine().getOut().println(gson.toJson(figures));
+          spec.commandLine().getOut().println(JSON.toJson(figures));
         } else {
           print(figures);
         }
-        return isWithin(figures.get("max_rel_diff_eager"))
-                && isWithin(figures.get("max_rel_diff_onnxruntime"))
-            ? 0
-            : NimbleCommand.FAILED;
+        spec.commandLine().getOut().flush();
+        Double peer = figures.maxRelDiffOnnxruntime();
+        boolean equal =
+            figures.maxRelDiffEager() <= MOST_DIFFERENCE
+                && (peer == null || peer <= MOST_DIFFERENCE);
+        return equal ? 0 : NimbleCommand.FAILED;
       }
     }
   }
 
-  private static boolean isWithin(@Nullable Object difference) {
-    return difference == null || (Double) difference <= MOST_DIFFERENCE;
-  }
-
-  private Map<String, Object> measure(
+  private Figures measure(
       ModelSource model, Device device, Engine engine, Engine baseline, EagerGraph eager,
       Map<String, Tensor> inputs) {
     Map<String, Tensor> outputs = engine.run(inputs);
-    Map<String, Tensor> singleOutputs = baseline.run(inputs);
     Map<String, Tensor> eagerOutputs = eager.run(inputs);
     double eagerDifference =
         Math.max(
             Differences.largest(outputs, eagerOutputs),
-            Differences.largest(singleOutputs, eagerOutputs));
+            Differences.largest(baseline.run(inputs), eagerOutputs));
     Optional<OnnxRuntimePeer> peer =
         OnnxRuntimePeer.open(model.bytes(), inputs, device.concurrency());
     Double peerDifference = peer.map(p -> p.largestDifference(outputs)).orElse(null);
@@ -101,82 +126,76 @@ final class RunCommand implements Callable<Integer> {
     long[] nanos = Interleaved.medianNanos(actions, 20, 500, seconds * 1000L);
     peer.ifPresent(OnnxRuntimePeer::close);
 
-    Graph captured = engine.capturedGraph();
     Schedule schedule = engine.plan().schedule();
     MemoryPlan memory = engine.plan().memory();
-    Map<String, Object> figures = new LinkedHashMap<>();
-    figures.put("model", model.name());
-    figures.put("inputs", captured.inputs().toString());
-    figures.put("device", device.name());
-    figures.put("policy", schedule.policy());
-    figures.put("operators_before", captured.nodes().size());
-    figures.put("operators_after", engine.plan().graph().nodes().size());
-    figures.put("concurrency_degree", schedule.concurrencyDegree());
-    figures.put("streams", schedule.streams());
-    figures.put("syncs", schedule.syncs().size());
-    figures.put("optimality", schedule.optimality());
-    figures.put("arena_bytes", memory.arenaBytes());
-    figures.put("single_stream_arena_bytes", baseline.plan().memory().arenaBytes());
-    figures.put("single_stream_lower_bound_bytes", baseline.plan().memory().lowerBoundBytes());
-    figures.put("naive_bytes", memory.naiveBytes());
-    figures.put("lower_bound_bytes", memory.lowerBoundBytes());
-    figures.put("eager_us", nanos[0] / 1e3);
-    figures.put("single_stream_us", nanos[1] / 1e3);
-    figures.put("multi_stream_us", nanos[2] / 1e3);
-    figures.put("onnxruntime_us", nanos.length > 3 ? nanos[3] / 1e3 : null);
-    figures.put("max_rel_diff_eager", eagerDifference);
-    figures.put("max_rel_diff_onnxruntime", peerDifference);
-    return figures;
+    MemoryPlan singleMemory = baseline.plan().memory();
+    return new Figures(
+        model.name(),
+        engine.capturedGraph().inputs().toString(),
+        device.name(),
+        schedule.policy(),
+        engine.capturedGraph().nodes().size(),
+        engine.plan().graph().nodes().size(),
+        schedule.concurrencyDegree(),
+        schedule.streams(),
+        schedule.syncs().size(),
+        schedule.optimality(),
+        memory.arenaBytes(),
+        memory.naiveBytes(),
+        memory.lowerBoundBytes(),
+        singleMemory.arenaBytes(),
+        singleMemory.lowerBoundBytes(),
+        nanos[0] / 1e3,
+        nanos[1] / 1e3,
+        nanos[2] / 1e3,
+        nanos.length > 3 ? nanos[3] / 1e3 : null,
+        eagerDifference,
+        peerDifference);
   }
 
-  private void print(Map<String, Object> f) {
-    double single = (Double) f.get("single_stream_us");
-    double eager = (Double) f.get("eager_us");
-    double multi = (Double) f.get("multi_stream_us");
-    Double peer = (Double) f.get("onnxruntime_us");
-    long arena = (Long) f.get("arena_bytes");
-    long singleArena = (Long) f.get("single_stream_arena_bytes");
-    long bound = (Long) f.get("lower_bound_bytes");
-    long naive = (Long) f.get("naive_bytes");
+  private void print(Figures f) {
+    double single = f.singleStreamUs();
+    Double peer = f.onnxruntimeUs();
+    Double peerDifference = f.maxRelDiffOnnxruntime();
     TextTable table =
         new TextTable()
-            .row(f.get("model"), f.get("inputs"))
-            .row("device", f.get("device"))
-            .row("policy", f.get("policy") + " (" + f.get("optimality") + ")")
+            .row(f.model(), f.inputs())
+            .row("device", f.device())
+            .row("policy", f.policy() + " (" + f.optimality() + ")")
             .row(
                 "operators",
-                f.get("operators_before") + " captured, " + f.get("operators_after")
-                    + " after transforms")
-            .row("degree of logical concurrency", f.get("concurrency_degree"))
-            .row("streams", f.get("streams"))
-            .row("syncs", f.get("syncs"))
-            .row(
-                "arena",
-                String.format(
-                    "%,d bytes; naive sum %,d (%.1fx); lower bound %,d (arena is %.2fx)", arena, naive,
-                    (double) naive / Math.max(1, arena), bound, (double) arena / Math.max(1, bound)))
+                f.operatorsBefore() + " captured, " + f.operatorsAfter() + " after transforms")
+            .row("degree of logical concurrency", f.concurrencyDegree())
+            .row("streams", f.streams())
+            .row("syncs", f.syncs())
+            .row("arena", arena(f.arenaBytes(), f.lowerBoundBytes(), f.naiveBytes()))
             .row(
                 "arena, single stream",
-                String.format(
-                    "%,d bytes (%.3fx of its lower bound)", singleArena,
-                    (double) singleArena / Math.max(1, (Long) f.get("single_stream_lower_bound_bytes"))))
-            .row("eager", String.format("%,.1f us (%.2fx)", eager, eager / single))
-            .row("replay, single stream", String.format("%,.1f us (1.00x)", single))
-            .row("replay, " + f.get("streams") + " streams",
-                String.format("%,.1f us (%.2fx)", multi, multi / single))
-            .row("ONNX Runtime, same threads",
-                peer == null ? "absent" : String.format("%,.1f us (%.2fx)", peer, peer / single))
-            .row("largest difference from eager", f.get("max_rel_diff_eager"))
+                arena(f.singleStreamArenaBytes(), f.singleStreamLowerBoundBytes(), f.naiveBytes()))
+            .row("eager", time(f.eagerUs(), single))
+            .row("replay, single stream", time(single, single))
+            .row("replay, multi-stream", time(f.multiStreamUs(), single))
+            .row("ONNX Runtime, same threads", peer == null ? "absent" : time(peer, single))
+            .row("largest difference from eager", f.maxRelDiffEager())
             .row(
                 "largest difference from ONNX Runtime",
-                f.get("max_rel_diff_onnxruntime") == null
-                    ? "absent"
-                    : f.get("max_rel_diff_onnxruntime"));
+                peerDifference == null ? "absent" : peerDifference);
     spec.commandLine().getOut().print(table);
-    spec.commandLine().getOut().println(
-        "Times are medians of interleaved rounds on this machine's CPU; (x) is relative to replay on a"
-            + " single stream, more is slower.");
-    spec.commandLine().getOut().flush();
+    spec.commandLine()
+        .getOut()
+        .println(
+            "Times: medians of interleaved rounds on this machine's CPU, and their ratio to replay on"
+                + " a single stream (more is slower). Differences: |a-b| / max(1, |b|).");
+  }
+
+  private static String arena(long arena, long bound, long naive) {
+    return String.format(
+        "%,d bytes = %.3f x lower bound (%,d); naive sum is %.1f x (%,d)",
+        arena, (double) arena / Math.max(1, bound), bound, (double) naive / Math.max(1, arena), naive);
+  }
+
+  private static String time(double micros, double single) {
+    return String.format("%,.1f us (%.2fx)", micros, micros / single);
   }
 
   private void progress(String what) {
