@@ -16,9 +16,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs a graph operator by operator in program order, scheduling each again at every step: the baseline
- * with which a replay is compared, and its oracle. Constants and variables are brought to the device once.
- * Not thread-safe.
+ * Runs a graph operator by operator in program order, scheduling each again at every step: the
+ * baseline with which a replay is compared, and its oracle. Constants and variables are brought to
+ * the device once. Not thread-safe.
  */
 public final class EagerGraph implements AutoCloseable {
   private final Graph graph;
@@ -59,7 +59,11 @@ public final class EagerGraph implements AutoCloseable {
       Tensor given = inputs.get(input.name());
       if (given == null || !given.type().equals(input.type())) {
         throw new InvalidArgumentException(
-            "input '" + input.name() + "' must be " + input.type() + ", not "
+            "input '"
+                + input.name()
+                + "' must be "
+                + input.type()
+                + ", not "
                 + (given == null ? "missing" : given.type().toString()));
       }
       operands[input.id()] = executor.upload(given);
@@ -100,8 +104,7 @@ public final class EagerGraph implements AutoCloseable {
 
   private void release(Value value) {
     Operand operand = operands[value.id()];
-    boolean stepOwned =
-        value.kind() == Value.Kind.INPUT || value.kind() == Value.Kind.RESULT;
+    boolean stepOwned = value.kind() == Value.Kind.INPUT || value.kind() == Value.Kind.RESULT;
     if (operand != null && stepOwned) {
       operands[value.id()] = null;
       executor.release(operand);

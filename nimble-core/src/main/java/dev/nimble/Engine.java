@@ -2,13 +2,13 @@ package dev.nimble;
 
 import com.google.common.collect.ImmutableMap;
 import dev.nimble.device.Recording;
-import dev.nimble.plan.Timeline;
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
 import dev.nimble.plan.ExecutionPlan;
+import dev.nimble.plan.Timeline;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,13 +22,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * A prepared network: one recorded step with its memory.
  *
- * <p>Two ways to step. {@link #run} copies its inputs in and its outputs out; it may be called from several
- * threads, which take turns. {@link #replay} runs on the bound buffers ({@link #input}, {@link #output})
- * with no copy and no allocation; since the buffers are shared, a replay while another step is running
- * fails at once. Variables keep their contents from step to step.
+ * <p>Two ways to step. {@link #run} copies its inputs in and its outputs out; it may be called from
+ * several threads, which take turns. {@link #replay} runs on the bound buffers ({@link #input},
+ * {@link #output}) with no copy and no allocation; since the buffers are shared, a replay while
+ * another step is running fails at once. Variables keep their contents from step to step.
  *
- * <p>Bound buffers are fixed for the engine's life. After {@link #close} every call fails with {@link
- * InvalidArgumentException}, except {@link #close} itself and reading {@link #plan}.
+ * <p>Bound buffers are fixed for the engine's life. After {@link #close} every call fails with
+ * {@link InvalidArgumentException}, except {@link #close} itself and reading {@link #plan}.
  */
 public final class Engine implements AutoCloseable {
   /** What an engine closes after its recording; no checked exception. */
@@ -81,8 +81,8 @@ public final class Engine implements AutoCloseable {
    * Runs one step on copies: every input of the graph must be given, with exactly its type.
    *
    * @return the outputs by name, in the graph's order; fresh tensors
-   * @throws InvalidArgumentException if an input is missing, unknown or of another type, or the engine is
-   *     closed; nothing has run then
+   * @throws InvalidArgumentException if an input is missing, unknown or of another type, or the
+   *     engine is closed; nothing has run then
    */
   public Map<String, Tensor> run(Map<String, Tensor> inputs) {
     checkInputs(inputs);
@@ -100,8 +100,8 @@ public final class Engine implements AutoCloseable {
   }
 
   /**
-   * As {@link #run}, on the engine's own thread; calls run in the order in which they were made. The input
-   * tensors must not change until the result is there.
+   * As {@link #run}, on the engine's own thread; calls run in the order in which they were made.
+   * The input tensors must not change until the result is there.
    */
   public CompletableFuture<Map<String, Tensor>> runAsync(Map<String, Tensor> inputs) {
     checkInputs(inputs);
@@ -111,7 +111,8 @@ public final class Engine implements AutoCloseable {
   /**
    * Runs one step on the bound buffers and waits until the outputs are complete. Allocates nothing.
    *
-   * @throws InvalidArgumentException if a step is running in another thread, or the engine is closed
+   * @throws InvalidArgumentException if a step is running in another thread, or the engine is
+   *     closed
    */
   public void replay() {
     if (!stepping.tryLock()) {
@@ -308,7 +309,13 @@ public final class Engine implements AutoCloseable {
   private static void checkType(String what, String name, TensorType expected, Tensor given) {
     if (!given.type().equals(expected)) {
       throw new InvalidArgumentException(
-          what + " '" + name + "' must be " + expected + ", not " + given.type()
+          what
+              + " '"
+              + name
+              + "' must be "
+              + expected
+              + ", not "
+              + given.type()
               + "; prepare another engine for another shape");
     }
   }
@@ -324,7 +331,12 @@ public final class Engine implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "engine of " + plan.graph().name() + " (" + plan.graph().nodes().size() + " nodes, "
-        + plan.streams() + " streams)";
+    return "engine of "
+        + plan.graph().name()
+        + " ("
+        + plan.graph().nodes().size()
+        + " nodes, "
+        + plan.streams()
+        + " streams)";
   }
 }

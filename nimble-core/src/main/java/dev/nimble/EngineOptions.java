@@ -7,8 +7,8 @@ import dev.nimble.transform.Transforms;
 /**
  * How a graph is prepared. Immutable; starts from {@link #defaults()}.
  *
- * @param device which device to open, as {@link dev.nimble.device.Devices#open} takes it: {@code auto},
- *     {@code cpu}, {@code cuda:1}
+ * @param device which device to open, as {@link dev.nimble.device.Devices#open} takes it: {@code
+ *     auto}, {@code cpu}, {@code cuda:1}
  * @param policy how nodes are placed on streams
  * @param transforms which rewrites are made first
  */

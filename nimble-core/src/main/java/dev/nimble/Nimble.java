@@ -23,11 +23,13 @@ public final class Nimble {
   }
 
   /**
-   * Opens the device that the options name and prepares {@code graph} on it; closing the engine closes the
-   * device.
+   * Opens the device that the options name and prepares {@code graph} on it; closing the engine
+   * closes the device.
    *
-   * @throws dev.nimble.error.InvalidModelException if the graph cannot run on the device; names the node
-   * @throws dev.nimble.error.DeviceException if the device cannot be opened or fails; nothing is leaked
+   * @throws dev.nimble.error.InvalidModelException if the graph cannot run on the device; names the
+   *     node
+   * @throws dev.nimble.error.DeviceException if the device cannot be opened or fails; nothing is
+   *     leaked
    */
   public static Engine prepare(Graph graph, EngineOptions options) {
     Device device = Devices.open(options.device());
@@ -39,7 +41,10 @@ public final class Nimble {
     }
   }
 
-  /** As {@link #prepare(Graph, EngineOptions)}, on a device that stays open; its name in options is unused. */
+  /**
+   * As {@link #prepare(Graph, EngineOptions)}, on a device that stays open; its name in options is
+   * unused.
+   */
   public static Engine prepare(Graph graph, Device device, EngineOptions options) {
     return prepare(graph, device, options, () -> {});
   }
@@ -57,9 +62,11 @@ public final class Nimble {
   }
 
   /**
-   * Everything up to recording: transforms, kernel selection, schedule, memory plan, assembly, and proof.
+   * Everything up to recording: transforms, kernel selection, schedule, memory plan, assembly, and
+   * proof.
    *
-   * @throws dev.nimble.error.InvalidPlanException if the plan fails verification (a fault of this library)
+   * @throws dev.nimble.error.InvalidPlanException if the plan fails verification (a fault of this
+   *     library)
    */
   public static ExecutionPlan plan(Graph graph, Device device, EngineOptions options) {
     Graph rewritten = OutputCopies.apply(options.transforms().apply(graph));

@@ -6,8 +6,8 @@ import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
 
 /**
- * Something that runs kernels on streams. Thread-safe. Closing it closes nothing that it made: close
- * recordings and executors first.
+ * Something that runs kernels on streams. Thread-safe. Closing it closes nothing that it made:
+ * close recordings and executors first.
  */
 public interface Device extends AutoCloseable {
   /** The device's name with its kind, for reports: {@code cpu (2 cores)}. */
@@ -24,10 +24,11 @@ public interface Device extends AutoCloseable {
   KernelChoices select(Graph graph);
 
   /**
-   * Makes everything that a step of {@code plan} needs (memory, kernels, threads or handles), so that a
-   * replay only launches. The plan must have passed verification.
+   * Makes everything that a step of {@code plan} needs (memory, kernels, threads or handles), so
+   * that a replay only launches. The plan must have passed verification.
    *
-   * @throws dev.nimble.error.DeviceException if the device fails or memory runs out; nothing is leaked
+   * @throws dev.nimble.error.DeviceException if the device fails or memory runs out; nothing is
+   *     leaked
    */
   Recording record(ExecutionPlan plan);
 

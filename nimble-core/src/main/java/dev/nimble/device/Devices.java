@@ -14,7 +14,8 @@ public final class Devices {
   /** Every provider found, the most preferred first. */
   public static List<DeviceProvider> providers() {
     List<DeviceProvider> providers = new ArrayList<>();
-    ServiceLoader.load(DeviceProvider.class, Devices.class.getClassLoader()).forEach(providers::add);
+    ServiceLoader.load(DeviceProvider.class, Devices.class.getClassLoader())
+        .forEach(providers::add);
     providers.sort(Comparator.comparingInt(DeviceProvider::preference).reversed());
     return providers;
   }
@@ -58,8 +59,7 @@ public final class Devices {
     try {
       return Integer.parseInt(digits);
     } catch (NumberFormatException e) {
-      throw new InvalidArgumentException(
-          "device '" + spec + "' needs a number after the colon");
+      throw new InvalidArgumentException("device '" + spec + "' needs a number after the colon");
     }
   }
 

@@ -4,17 +4,19 @@ import dev.nimble.graph.Tensor;
 import dev.nimble.plan.Timeline;
 
 /**
- * A recorded step. Its memory is fixed for its life: replays always read and write the same buffers. Not
- * thread-safe: the owner serialises calls.
+ * A recorded step. Its memory is fixed for its life: replays always read and write the same
+ * buffers. Not thread-safe: the owner serialises calls.
  */
 public interface Recording extends AutoCloseable {
   /**
-   * The buffer from which replays read graph input {@code index}: write it, then replay. The same object at
-   * every call; invalid after close.
+   * The buffer from which replays read graph input {@code index}: write it, then replay. The same
+   * object at every call; invalid after close.
    */
   Tensor input(int index);
 
-  /** The buffer into which replays write graph output {@code index}; valid until the next replay. */
+  /**
+   * The buffer into which replays write graph output {@code index}; valid until the next replay.
+   */
   Tensor output(int index);
 
   /** Runs the step and waits until its outputs are complete. Allocates no Java object. */
@@ -23,7 +25,9 @@ public interface Recording extends AutoCloseable {
   /** As {@link #replay()}, and says when each launch ran. Slower: for pictures, not for timing. */
   Timeline replayTimed();
 
-  /** Copies variable {@code index} (position in {@code graph.variables()}) to {@code destination}. */
+  /**
+   * Copies variable {@code index} (position in {@code graph.variables()}) to {@code destination}.
+   */
   void readVariable(int index, Tensor destination);
 
   /** Overwrites variable {@code index}. */

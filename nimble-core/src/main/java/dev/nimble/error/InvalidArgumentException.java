@@ -3,8 +3,8 @@ package dev.nimble.error;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call is wrong: an option, the name, type or number of inputs, use after close, or concurrent use.
- * The user's to mend: the command line exits with 2.
+ * A call is wrong: an option, the name, type or number of inputs, use after close, or concurrent
+ * use. The user's to mend: the command line exits with 2.
  */
 public final class InvalidArgumentException extends NimbleException {
   private static final long serialVersionUID = 1L;

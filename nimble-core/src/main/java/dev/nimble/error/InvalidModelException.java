@@ -3,8 +3,8 @@ package dev.nimble.error;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model, graph or model file is wrong or uses something that is not supported. The user's to mend:
- * the command line exits with 2.
+ * A model, graph or model file is wrong or uses something that is not supported. The user's to
+ * mend: the command line exits with 2.
  */
 public final class InvalidModelException extends NimbleException {
   private static final long serialVersionUID = 1L;

@@ -3,8 +3,8 @@ package dev.nimble.error;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An execution plan breaks an invariant: a missing wait, bytes reused too early, a swapped launch. A
- * fault of the planner (or of an edited plan file), never of the model.
+ * An execution plan breaks an invariant: a missing wait, bytes reused too early, a swapped launch.
+ * A fault of the planner (or of an edited plan file), never of the model.
  */
 public final class InvalidPlanException extends NimbleException {
   private static final long serialVersionUID = 1L;

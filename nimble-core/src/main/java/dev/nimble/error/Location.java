@@ -11,7 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param shapes the operand types, for example {@code f32[1,3,224,224], f32[64,3,7,7]}
  */
 public record Location(
-    @Nullable String file, @Nullable String node, @Nullable String operator, @Nullable String shapes) {
+    @Nullable String file,
+    @Nullable String node,
+    @Nullable String operator,
+    @Nullable String shapes) {
 
   /** Nothing is known. */
   public static final Location NOWHERE = new Location(null, null, null, null);

@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * An immutable operator DAG. Nodes stand in program order, which is a topological order.
  *
- * <p>The dependencies of a node are the producers of its operands and, for variables, the hazards of
- * program order: a read comes after the last update before it (flow), an update after every read since
- * the previous update (anti-dependency) and after the previous update (output dependency). A graph output
- * that is a variable shows its contents at the end of the step.
+ * <p>The dependencies of a node are the producers of its operands and, for variables, the hazards
+ * of program order: a read comes after the last update before it (flow), an update after every read
+ * since the previous update (anti-dependency) and after the previous update (output dependency). A
+ * graph output that is a variable shows its contents at the end of the step.
  */
 public final class Graph {
   private final String name;
@@ -96,8 +96,8 @@ public final class Graph {
   }
 
   /**
-   * The dependencies as index arrays: for each node id the ids of its predecessors, in rising order. A
-   * fresh copy, for the analyses that number the nodes.
+   * The dependencies as index arrays: for each node id the ids of its predecessors, in rising
+   * order. A fresh copy, for the analyses that number the nodes.
    */
   public int[][] predecessorIds() {
     int[][] copy = new int[predecessors.length][];

@@ -12,8 +12,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Builds a {@link Graph} node by node, in program order; so it cannot contain a cycle. Types are inferred
- * as nodes are added. Not thread-safe.
+ * Builds a {@link Graph} node by node, in program order; so it cannot contain a cycle. Types are
+ * inferred as nodes are added. Not thread-safe.
  *
  * <pre>{@code
  * GraphBuilder g = new GraphBuilder("example");
@@ -46,14 +46,16 @@ public final class GraphBuilder {
     return source(inputName, type, Value.Kind.INPUT, null);
   }
 
-  /** Adds a constant; {@code contents} is shared and must not change. A taken name is made unique. */
+  /**
+   * Adds a constant; {@code contents} is shared and must not change. A taken name is made unique.
+   */
   public Value constant(String constantName, Tensor contents) {
-    return source(
-        unique(constantName, valueNames), contents.type(), Value.Kind.CONSTANT, contents);
+    return source(unique(constantName, valueNames), contents.type(), Value.Kind.CONSTANT, contents);
   }
 
   /**
-   * Adds a variable with its initial contents, which are shared and must not change: a device copies them.
+   * Adds a variable with its initial contents, which are shared and must not change: a device
+   * copies them.
    *
    * @throws InvalidModelException if the name is taken
    */
@@ -91,10 +93,11 @@ public final class GraphBuilder {
    * Adds a node, infers its output types and returns it.
    *
    * @param nodeName made unique if taken
-   * @param outputNames names of the outputs, made unique if taken; those that are missing or empty are
-   *     derived from the node's name
-   * @throws InvalidModelException if an operand is of another graph, a mutated operand is not a variable,
-   *     or the operator has no types for the operands; names the node, operator and operand types
+   * @param outputNames names of the outputs, made unique if taken; those that are missing or empty
+   *     are derived from the node's name
+   * @throws InvalidModelException if an operand is of another graph, a mutated operand is not a
+   *     variable, or the operator has no types for the operands; names the node, operator and
+   *     operand types
    */
   public Node add(
       String nodeName, Operator operator, List<Value> operands, List<String> outputNames) {
@@ -109,7 +112,10 @@ public final class GraphBuilder {
     for (int mutated : operator.mutatedInputs()) {
       if (operands.get(mutated).kind() != Value.Kind.VARIABLE) {
         throw new InvalidModelException(
-            "operand " + mutated + " ('" + operands.get(mutated).name()
+            "operand "
+                + mutated
+                + " ('"
+                + operands.get(mutated).name()
                 + "') is updated in place and must be a variable",
             Location.ofNode(nodeName, operator.name(), Node.typesOf(operands)));
       }
@@ -126,8 +132,7 @@ public final class GraphBuilder {
       valueNames.add(unique);
       names.add(unique);
     }
-    Node node =
-        new Node(nodes.size(), uniqueName, operator, operands, types, values.size(), names);
+    Node node = new Node(nodes.size(), uniqueName, operator, operands, types, values.size(), names);
     nodes.add(node);
     values.addAll(node.outputs());
     return node;

@@ -16,7 +16,13 @@ public final class Node {
   private final ImmutableList<Value> inputs;
   private final ImmutableList<Value> outputs;
 
-  Node(int id, String name, Operator operator, List<Value> inputs, List<TensorType> types, int firstValue,
+  Node(
+      int id,
+      String name,
+      Operator operator,
+      List<Value> inputs,
+      List<TensorType> types,
+      int firstValue,
       List<String> outputNames) {
     this.id = id;
     this.name = name;

@@ -6,9 +6,9 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * A static shape: the extents of a tensor, outermost first; row-major. Rank 0 is a scalar; an extent may
- * be 0. The number of elements fits an {@code int} (an element type's bytes may still exceed 2 GiB; see
- * {@link TensorType#sizeBytes()}).
+ * A static shape: the extents of a tensor, outermost first; row-major. Rank 0 is a scalar; an
+ * extent may be 0. The number of elements fits an {@code int} (an element type's bytes may still
+ * exceed 2 GiB; see {@link TensorType#sizeBytes()}).
  */
 public final class Shape {
   private static final Shape SCALAR = new Shape(ImmutableIntArray.of(), 1);
@@ -42,7 +42,9 @@ public final class Shape {
             "shape " + Arrays.toString(extents) + " has more than 2^31 - 1 elements");
       }
     }
-    return extents.length == 0 ? SCALAR : new Shape(ImmutableIntArray.copyOf(extents), (int) elements);
+    return extents.length == 0
+        ? SCALAR
+        : new Shape(ImmutableIntArray.copyOf(extents), (int) elements);
   }
 
   /** As {@link #of(int...)}, for extents as ONNX writes them. */
@@ -95,8 +97,8 @@ public final class Shape {
   }
 
   /**
-   * The shape to which both broadcast (ONNX multidirectional broadcasting: aligned at the last axis, equal
-   * extents or 1).
+   * The shape to which both broadcast (ONNX multidirectional broadcasting: aligned at the last
+   * axis, equal extents or 1).
    *
    * @throws InvalidModelException if they do not
    */

@@ -9,10 +9,12 @@ import java.nio.LongBuffer;
 import java.util.Arrays;
 
 /**
- * A dense, row-major tensor in host memory: a direct buffer in the machine's byte order, of at most 2 GiB.
+ * A dense, row-major tensor in host memory: a direct buffer in the machine's byte order, of at most
+ * 2 GiB.
  *
- * <p>The memory may be shared: a tensor made by {@link #wrap} shows the buffer's own bytes, and {@link
- * #reshaped} shows the same bytes under another shape. Contents are mutable and not synchronised.
+ * <p>The memory may be shared: a tensor made by {@link #wrap} shows the buffer's own bytes, and
+ * {@link #reshaped} shows the same bytes under another shape. Contents are mutable and not
+ * synchronised.
  */
 public final class Tensor {
   private final TensorType type;
@@ -46,11 +48,13 @@ public final class Tensor {
 
   /** A new tensor of zeros. */
   public static Tensor zeros(TensorType type) {
-    return new Tensor(type, ByteBuffer.allocateDirect(intBytes(type)).order(ByteOrder.nativeOrder()));
+    return new Tensor(
+        type, ByteBuffer.allocateDirect(intBytes(type)).order(ByteOrder.nativeOrder()));
   }
 
   /**
-   * Shows the first {@code type.sizeBytes()} bytes of {@code memory}, from its position, without copying.
+   * Shows the first {@code type.sizeBytes()} bytes of {@code memory}, from its position, without
+   * copying.
    *
    * @throws InvalidArgumentException if {@code memory} is not direct or is too small
    */
@@ -58,8 +62,14 @@ public final class Tensor {
     int size = intBytes(type);
     if (!memory.isDirect() || memory.remaining() < size) {
       throw new InvalidArgumentException(
-          "a tensor of " + type + " needs a direct buffer of " + size + " bytes, not "
-              + (memory.isDirect() ? "a direct" : "a heap") + " one of " + memory.remaining());
+          "a tensor of "
+              + type
+              + " needs a direct buffer of "
+              + size
+              + " bytes, not "
+              + (memory.isDirect() ? "a direct" : "a heap")
+              + " one of "
+              + memory.remaining());
     }
     ByteBuffer window = memory.slice();
     window.limit(size);
@@ -85,7 +95,12 @@ public final class Tensor {
   private static void checkLength(Tensor tensor, int length) {
     if (tensor.type.elements() != length) {
       throw new InvalidArgumentException(
-          "a tensor of " + tensor.type + " has " + tensor.type.elements() + " elements, not " + length);
+          "a tensor of "
+              + tensor.type
+              + " has "
+              + tensor.type.elements()
+              + " elements, not "
+              + length);
     }
   }
 
@@ -244,7 +259,8 @@ public final class Tensor {
 
   /** Whether types and bytes are equal (so NaNs of one pattern are equal, and 0.0 is not -0.0). */
   public boolean bitwiseEquals(Tensor other) {
-    return type.equals(other.type) && bytes.duplicate().rewind().equals(other.bytes.duplicate().rewind());
+    return type.equals(other.type)
+        && bytes.duplicate().rewind().equals(other.bytes.duplicate().rewind());
   }
 
   /** The type and the first few elements. */

@@ -3,8 +3,8 @@ package dev.nimble.graph;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A typed edge source of a {@link Graph}: a graph input, a constant, a variable, or an output of a node.
- * Compared by identity; {@link #id()} is its position in {@link Graph#values()}.
+ * A typed edge source of a {@link Graph}: a graph input, a constant, a variable, or an output of a
+ * node. Compared by identity; {@link #id()} is its position in {@link Graph#values()}.
  */
 public final class Value implements Operand {
   /** Where a value's contents come from. */
@@ -65,7 +65,8 @@ public final class Value implements Operand {
   }
 
   /**
-   * The contents of a constant, or the initial contents of a variable. Shared, not copied: do not modify.
+   * The contents of a constant, or the initial contents of a variable. Shared, not copied: do not
+   * modify.
    *
    * @throws IllegalStateException for an input or a result
    */

@@ -6,10 +6,11 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Updates a variable in place; operands are the variable and a value of the same type. No output: readers
- * name the variable, and program order decides what they see.
+ * Updates a variable in place; operands are the variable and a value of the same type. No output:
+ * readers name the variable, and program order decides what they see.
  *
- * @param accumulate whether the value is added to the contents (AssignAdd) or replaces them (Assign)
+ * @param accumulate whether the value is added to the contents (AssignAdd) or replaces them
+ *     (Assign)
  */
 public record Assign(boolean accumulate) implements Operator {
   @Override

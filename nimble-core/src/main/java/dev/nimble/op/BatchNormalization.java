@@ -7,8 +7,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Batch normalisation with fixed statistics: (x - mean) / sqrt(variance + epsilon) * scale + bias, per
- * channel of X {@code [N, C, ...]}. Operands X, scale, bias, mean, variance.
+ * Batch normalisation with fixed statistics: (x - mean) / sqrt(variance + epsilon) * scale + bias,
+ * per channel of X {@code [N, C, ...]}. Operands X, scale, bias, mean, variance.
  *
  * @param epsilon added to the variance
  */

@@ -8,8 +8,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * A function of two operands, element by element, with ONNX's multidirectional broadcasting. The result
- * has the first operand's element type; only the exponent of Pow may have another.
+ * A function of two operands, element by element, with ONNX's multidirectional broadcasting. The
+ * result has the first operand's element type; only the exponent of Pow may have another.
  *
  * @param function which
  */
@@ -38,8 +38,7 @@ public record Binary(BinaryFunction function) implements Elementwise {
     Tensor b = inputs.get(1);
     Tensor out = outputs.get(0);
     int n = out.type().elements();
-    Odometer at =
-        Odometer.broadcasting(out.type().shape(), a.type().shape(), b.type().shape());
+    Odometer at = Odometer.broadcasting(out.type().shape(), a.type().shape(), b.type().shape());
     DataType type = a.type().dataType();
     if (type == DataType.F64 || (type.isFloating() && b.type().dataType() == DataType.F64)) {
       return () -> {
@@ -55,8 +54,7 @@ public record Binary(BinaryFunction function) implements Elementwise {
         for (int i = 0; i < n; i++, at.next()) {
           out.setDouble(
               i,
-              function.apply(
-                  (float) a.getDouble(at.offset(0)), (float) b.getDouble(at.offset(1))));
+              function.apply((float) a.getDouble(at.offset(0)), (float) b.getDouble(at.offset(1))));
         }
       };
     }

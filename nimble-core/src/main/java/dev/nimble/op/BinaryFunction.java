@@ -2,7 +2,13 @@ package dev.nimble.op;
 
 /** Functions of two numbers. */
 public enum BinaryFunction {
-  ADD("Add"), SUB("Sub"), MUL("Mul"), DIV("Div"), POW("Pow"), MIN("Min"), MAX("Max"),
+  ADD("Add"),
+  SUB("Sub"),
+  MUL("Mul"),
+  DIV("Div"),
+  POW("Pow"),
+  MIN("Min"),
+  MAX("Max"),
   /** The remainder with the sign of the divisor (ONNX Mod, fmod = 0). */
   MOD("Mod"),
   /** The remainder with the sign of the dividend (ONNX Mod, fmod = 1). */

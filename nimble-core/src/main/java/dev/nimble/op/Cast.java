@@ -6,8 +6,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Conversion to another element type: floating to integer truncates toward zero, integers keep their low
- * bits, anything but zero is true.
+ * Conversion to another element type: floating to integer truncates toward zero, integers keep
+ * their low bits, anything but zero is true.
  *
  * @param to the new element type
  */

@@ -14,7 +14,10 @@ import java.util.List;
 public record Compare(Relation relation) implements Elementwise {
   /** The comparisons. */
   public enum Relation {
-    EQUAL("Equal"), LESS("Less"), LESS_OR_EQUAL("LessOrEqual"), GREATER("Greater"),
+    EQUAL("Equal"),
+    LESS("Less"),
+    LESS_OR_EQUAL("LessOrEqual"),
+    GREATER("Greater"),
     GREATER_OR_EQUAL("GreaterOrEqual");
 
     private final String onnxName;
@@ -67,8 +70,7 @@ public record Compare(Relation relation) implements Elementwise {
     Tensor out = outputs.get(0);
     int n = out.type().elements();
     boolean floating = a.type().dataType().isFloating();
-    Odometer at =
-        Odometer.broadcasting(out.type().shape(), a.type().shape(), b.type().shape());
+    Odometer at = Odometer.broadcasting(out.type().shape(), a.type().shape(), b.type().shape());
     return () -> {
       at.reset();
       for (int i = 0; i < n; i++, at.next()) {

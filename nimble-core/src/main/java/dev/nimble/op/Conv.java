@@ -37,8 +37,12 @@ public record Conv(Window window, int group, @Nullable Unary activation) impleme
     int rank = window.rank();
     if (rank < 1 || rank > 3 || x.rank() != rank + 2 || w.rank() != rank + 2) {
       throw new InvalidModelException(
-          "needs X and W with 1 to 3 spatial axes, as many as strides (" + rank + "), not " + x
-              + " and " + w);
+          "needs X and W with 1 to 3 spatial axes, as many as strides ("
+              + rank
+              + "), not "
+              + x
+              + " and "
+              + w);
     }
     int outputs = w.extent(0);
     Checks.that(
@@ -111,7 +115,12 @@ public record Conv(Window window, int group, @Nullable Unary activation) impleme
 
   @Override
   public String toString() {
-    return name() + "(" + window + ", group=" + group + ")"
+    return name()
+        + "("
+        + window
+        + ", group="
+        + group
+        + ")"
         + (activation == null ? "" : "+" + activation);
   }
 }

@@ -34,11 +34,18 @@ public record ConvTranspose(
     Shape x = inputs.get(0).shape();
     Shape w = inputs.get(1).shape();
     int rank = window.rank();
-    if (rank < 1 || rank > 3 || x.rank() != rank + 2 || w.rank() != rank + 2
+    if (rank < 1
+        || rank > 3
+        || x.rank() != rank + 2
+        || w.rank() != rank + 2
         || outputPadding.length() != rank) {
       throw new InvalidModelException(
-          "needs X and W with 1 to 3 spatial axes, as many as strides (" + rank + "), not " + x
-              + " and " + w);
+          "needs X and W with 1 to 3 spatial axes, as many as strides ("
+              + rank
+              + "), not "
+              + x
+              + " and "
+              + w);
     }
     Checks.that(
         group >= 1 && x.extent(1) == w.extent(0) && x.extent(1) % group == 0,
@@ -49,8 +56,11 @@ public record ConvTranspose(
     for (int i = 0; i < rank; i++) {
       long reach = (long) window.dilations().get(i) * (w.extent(2 + i) - 1) + 1;
       long extent =
-          (long) window.strides().get(i) * (x.extent(2 + i) - 1) + reach + outputPadding.get(i)
-              - window.padsBefore().get(i) - window.padsAfter().get(i);
+          (long) window.strides().get(i) * (x.extent(2 + i) - 1)
+              + reach
+              + outputPadding.get(i)
+              - window.padsBefore().get(i)
+              - window.padsAfter().get(i);
       Checks.that(
           extent >= 0 && extent <= Integer.MAX_VALUE,
           "output extent " + extent + " of spatial axis " + i + " is out of range");
@@ -105,7 +115,8 @@ public record ConvTranspose(
                   }
                   for (int c = firstChannel; c < firstChannel + channels; c++) {
                     int at = (((image * channels * group + c) * in[0] + p) * in[1] + q) * in[2] + r;
-                    sum += x.getDouble(at) * w.getDouble((c * filters + m % filters) * volume + tap);
+                    sum +=
+                        x.getDouble(at) * w.getDouble((c * filters + m % filters) * volume + tap);
                   }
                 }
                 out.setDouble(o++, sum);
@@ -120,7 +131,12 @@ public record ConvTranspose(
 
   @Override
   public String toString() {
-    return name() + "(" + window + ", group=" + group + ")"
+    return name()
+        + "("
+        + window
+        + ", group="
+        + group
+        + ")"
         + (activation == null ? "" : "+" + activation);
   }
 }

@@ -15,8 +15,7 @@ final class Epilogue implements Runnable {
         bias == null
             ? () -> {}
             : new Binary(BinaryFunction.ADD).bind(List.of(out, bias), List.of(out));
-    this.activate =
-        activation == null ? () -> {} : activation.bind(List.of(out), List.of(out));
+    this.activate = activation == null ? () -> {} : activation.bind(List.of(out), List.of(out));
   }
 
   /** A bias of one element a channel, as a tensor that broadcasts to {@code [N, C, spatial...]}. */

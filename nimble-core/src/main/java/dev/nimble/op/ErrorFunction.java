@@ -6,7 +6,10 @@ final class ErrorFunction {
 
   private ErrorFunction() {}
 
-  /** erf(x): below 3 by the series of Abramowitz and Stegun 7.1.6, above by the continued fraction 7.1.14. */
+  /**
+   * erf(x): below 3 by the series of Abramowitz and Stegun 7.1.6, above by the continued fraction
+   * 7.1.14.
+   */
   static double erf(double x) {
     double magnitude = Math.abs(x);
     if (Double.isNaN(x)) {

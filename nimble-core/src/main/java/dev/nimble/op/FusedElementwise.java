@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Several elementwise operators as one: a small DAG whose last step is the only output. Every step rounds
- * as it would alone, so the result equals that of the separate operators bit for bit.
+ * Several elementwise operators as one: a small DAG whose last step is the only output. Every step
+ * rounds as it would alone, so the result equals that of the separate operators bit for bit.
  *
  * @param steps in order; operands of a step are inputs or earlier steps
  * @param inputs how many operands the fused operator takes
@@ -21,8 +21,8 @@ public record FusedElementwise(ImmutableList<Step> steps, int inputs) implements
    * One operator of the fused DAG.
    *
    * @param operator what is computed
-   * @param operands for each operand k: if k is less than {@code inputs}, that input; else the result of
-   *     step k - {@code inputs}
+   * @param operands for each operand k: if k is less than {@code inputs}, that input; else the
+   *     result of step k - {@code inputs}
    */
   public record Step(Elementwise operator, ImmutableIntArray operands) {
     @Override
@@ -70,8 +70,7 @@ public record FusedElementwise(ImmutableList<Step> steps, int inputs) implements
     Runnable[] runs = new Runnable[steps.size()];
     for (int i = 0; i < runs.length; i++) {
       Step step = steps.get(i);
-      Tensor result =
-          i == runs.length - 1 ? outputs.get(0) : Tensor.zeros(types.get(inputs + i));
+      Tensor result = i == runs.length - 1 ? outputs.get(0) : Tensor.zeros(types.get(inputs + i));
       List<Tensor> operands = step.operands().asList().stream().map(tensors::get).toList();
       runs[i] = step.operator().bind(operands, List.of(result));
       tensors.add(result);

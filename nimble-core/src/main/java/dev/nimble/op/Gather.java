@@ -9,8 +9,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Rows of the first operand along an axis, chosen by the second (I64 or I32; negative counts from the end).
- * The result replaces the axis by the shape of the indices.
+ * Rows of the first operand along an axis, chosen by the second (I64 or I32; negative counts from
+ * the end). The result replaces the axis by the shape of the indices.
  *
  * @param axis the axis; a negative one counts from the end
  */

@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * alpha * op(A) * op(B) + beta * C of matrices, op being transposition if asked; C broadcasts to the
- * result and may be absent. Accumulated in double precision.
+ * alpha * op(A) * op(B) + beta * C of matrices, op being transposition if asked; C broadcasts to
+ * the result and may be absent. Accumulated in double precision.
  *
  * @param alpha factor of the product
  * @param beta factor of C
@@ -81,7 +81,9 @@ public record Gemm(
 
   @Override
   public String toString() {
-    return name() + (transA ? "(A')" : "") + (transB ? "(B')" : "")
+    return name()
+        + (transA ? "(A')" : "")
+        + (transB ? "(B')" : "")
         + (activation == null ? "" : "+" + activation);
   }
 }

@@ -8,8 +8,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The largest or the mean element of each channel of {@code [N, C, spatial...]}; every spatial axis of the
- * result has extent 1.
+ * The largest or the mean element of each channel of {@code [N, C, spatial...]}; every spatial axis
+ * of the result has extent 1.
  *
  * @param function which
  */

@@ -8,11 +8,11 @@ import java.util.List;
  *
  * @param kernel the kernel's name on that device, for reports
  * @param workspaceBytes scratch memory that the kernel needs while it runs; planned into the arena
- * @param inPlaceInputs input positions whose bytes output 0 may overwrite, best first: the kernel is right
- *     when both are the same slice, and sizes are equal. The memory planner decides
- * @param view whether output 0 has the bytes of input 0 unchanged, so that no kernel need run when both
- *     share a slice (reshape, squeeze). The memory planner decides; where it does not share, the kernel
- *     copies
+ * @param inPlaceInputs input positions whose bytes output 0 may overwrite, best first: the kernel
+ *     is right when both are the same slice, and sizes are equal. The memory planner decides
+ * @param view whether output 0 has the bytes of input 0 unchanged, so that no kernel need run when
+ *     both share a slice (reshape, squeeze). The memory planner decides; where it does not share,
+ *     the kernel copies
  * @param demand what the kernel asks of the device
  */
 public record KernelChoice(

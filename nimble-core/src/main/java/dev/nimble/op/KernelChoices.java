@@ -6,7 +6,9 @@ import dev.nimble.graph.Node;
 import java.util.List;
 import java.util.function.Function;
 
-/** The kernel chosen for each node of a graph on one device: the result of selection, plain data. */
+/**
+ * The kernel chosen for each node of a graph on one device: the result of selection, plain data.
+ */
 public final class KernelChoices {
   private final String device;
   private final ImmutableList<KernelChoice> choices;

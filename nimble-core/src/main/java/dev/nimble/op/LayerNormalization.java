@@ -7,9 +7,9 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Standardises over the axes from {@code axis} on: (x - mean) / sqrt(variance + epsilon) * scale + bias.
- * Operands x, scale, and optionally bias; the last two broadcast to the normalised axes. Computed in double
- * precision, rounded once.
+ * Standardises over the axes from {@code axis} on: (x - mean) / sqrt(variance + epsilon) * scale +
+ * bias. Operands x, scale, and optionally bias; the last two broadcast to the normalised axes.
+ * Computed in double precision, rounded once.
  *
  * @param axis the first normalised axis; a negative one counts from the end
  * @param epsilon added to the variance
@@ -51,8 +51,7 @@ public record LayerNormalization(int axis, float epsilon) implements Operator {
     Shape normalised = normalised(x.type().shape());
     int n = normalised.elements();
     int rows = n == 0 ? 0 : x.type().elements() / n;
-    Odometer at =
-        Odometer.broadcasting(normalised, scale.type().shape(), bias.type().shape());
+    Odometer at = Odometer.broadcasting(normalised, scale.type().shape(), bias.type().shape());
     return () -> {
       for (int row = 0; row < rows; row++) {
         double mean = 0;

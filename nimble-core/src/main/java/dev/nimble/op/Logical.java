@@ -14,7 +14,9 @@ import java.util.List;
 public record Logical(Connective connective) implements Elementwise {
   /** The connectives. */
   public enum Connective {
-    AND("And"), OR("Or"), XOR("Xor");
+    AND("And"),
+    OR("Or"),
+    XOR("Xor");
 
     private final String onnxName;
 
@@ -47,8 +49,7 @@ public record Logical(Connective connective) implements Elementwise {
     Tensor b = inputs.get(1);
     Tensor out = outputs.get(0);
     int n = out.type().elements();
-    Odometer at =
-        Odometer.broadcasting(out.type().shape(), a.type().shape(), b.type().shape());
+    Odometer at = Odometer.broadcasting(out.type().shape(), a.type().shape(), b.type().shape());
     return () -> {
       at.reset();
       for (int i = 0; i < n; i++, at.next()) {

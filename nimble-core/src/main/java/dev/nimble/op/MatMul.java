@@ -9,9 +9,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Matrix product as NumPy's matmul: the last two axes are matrices, those before broadcast, an operand of
- * rank 1 is a row on the left or a column on the right. Operands A, B, and optionally a bias that
- * broadcasts to the result. Accumulated in double precision.
+ * Matrix product as NumPy's matmul: the last two axes are matrices, those before broadcast, an
+ * operand of rank 1 is a row on the left or a column on the right. Operands A, B, and optionally a
+ * bias that broadcasts to the result. Accumulated in double precision.
  *
  * @param activation applied last; null for none
  */
@@ -107,8 +107,7 @@ public record MatMul(@Nullable Unary activation) implements Operator {
     Geometry g = Geometry.of(a.type().shape(), b.type().shape());
     int[][] matrices = g.matrices();
     boolean floating = a.type().dataType().isFloating();
-    Epilogue epilogue =
-        new Epilogue(inputs.size() > 2 ? inputs.get(2) : null, out, activation);
+    Epilogue epilogue = new Epilogue(inputs.size() > 2 ? inputs.get(2) : null, out, activation);
     return () -> {
       for (int batch = 0; batch < g.batch().elements(); batch++) {
         int startA = matrices[0][batch] * g.m() * g.k();

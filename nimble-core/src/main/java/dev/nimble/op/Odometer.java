@@ -3,8 +3,8 @@ package dev.nimble.op;
 import dev.nimble.graph.Shape;
 
 /**
- * Walks the positions of a shape in row-major order and keeps, for several strided operands, the offset of
- * the element at the present position.
+ * Walks the positions of a shape in row-major order and keeps, for several strided operands, the
+ * offset of the element at the present position.
  */
 final class Odometer {
   private final int[] extents;

@@ -8,8 +8,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Its operand with elements added at both ends of each axis; a negative count removes elements. Operands x,
- * and optionally (constant mode) a scalar to fill with instead of 0.
+ * Its operand with elements added at both ends of each axis; a negative count removes elements.
+ * Operands x, and optionally (constant mode) a scalar to fill with instead of 0.
  *
  * @param mode where added elements come from
  * @param before elements added before, one entry an axis
@@ -44,7 +44,8 @@ public record Pad(Mode mode, ImmutableIntArray before, ImmutableIntArray after)
         before.length() == rank && after.length() == rank,
         "pads " + before + " and " + after + " do not fit " + type);
     if (inputs.size() == 2) {
-      Checks.that(inputs.get(1).elements() == 1, "the fill must be one element, not " + inputs.get(1));
+      Checks.that(
+          inputs.get(1).elements() == 1, "the fill must be one element, not " + inputs.get(1));
     }
     long[] extents = new long[rank];
     for (int axis = 0; axis < rank; axis++) {
@@ -60,7 +61,10 @@ public record Pad(Mode mode, ImmutableIntArray before, ImmutableIntArray after)
   @Override
   public Runnable bind(List<Tensor> inputs, List<Tensor> outputs) {
     Tensor in = inputs.get(0);
-    Tensor fill = inputs.size() > 1 ? inputs.get(1) : Tensor.zeros(new TensorType(in.type().dataType(), Shape.scalar()));
+    Tensor fill =
+        inputs.size() > 1
+            ? inputs.get(1)
+            : Tensor.zeros(new TensorType(in.type().dataType(), Shape.scalar()));
     Tensor out = outputs.get(0);
     Shape shape = out.type().shape();
     Shape source = in.type().shape();
@@ -78,7 +82,8 @@ public record Pad(Mode mode, ImmutableIntArray before, ImmutableIntArray after)
           offset += at * strides[axis];
         }
         Elements.copy(inside ? in : fill, inside ? offset : 0, out, i, 1, size);
-        for (int axis = position.length - 1; axis >= 0 && ++position[axis] == shape.extent(axis);
+        for (int axis = position.length - 1;
+            axis >= 0 && ++position[axis] == shape.extent(axis);
             axis--) {
           position[axis] = 0;
         }

@@ -9,7 +9,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * The largest or the mean element of each window of {@code [N, C, spatial...]}, one to three spatial axes.
+ * The largest or the mean element of each window of {@code [N, C, spatial...]}, one to three
+ * spatial axes.
  *
  * @param function which
  * @param kernel the window's extents
@@ -48,7 +49,9 @@ public record Pool(
     int rank = window.rank();
     if (rank < 1 || rank > 3 || type.shape().rank() != rank + 2 || kernel.length() != rank) {
       throw new InvalidModelException(
-          "needs an operand with 1 to 3 spatial axes, as many as the kernel (" + kernel + "), not "
+          "needs an operand with 1 to 3 spatial axes, as many as the kernel ("
+              + kernel
+              + "), not "
               + type);
     }
     int[] extents = type.shape().toArray();
@@ -125,8 +128,7 @@ public record Pool(
     if (beyond(0, p, extent) || beyond(1, q, extent) || beyond(2, r, extent)) {
       return BEYOND_PADDING;
     }
-    boolean inside =
-        p >= 0 && p < extent[0] && q >= 0 && q < extent[1] && r >= 0 && r < extent[2];
+    boolean inside = p >= 0 && p < extent[0] && q >= 0 && q < extent[1] && r >= 0 && r < extent[2];
     return inside ? (p * extent[1] + q) * extent[2] + r : PADDING;
   }
 
@@ -134,7 +136,8 @@ public record Pool(
     int i = axis - 3 + window.rank();
     return i < 0
         ? 0
-        : output * window.strides().get(i) + tap * window.dilations().get(i)
+        : output * window.strides().get(i)
+            + tap * window.dilations().get(i)
             - window.padsBefore().get(i);
   }
 

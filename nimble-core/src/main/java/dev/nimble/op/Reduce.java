@@ -9,9 +9,9 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Combines the elements along some axes into one. Floating results are accumulated in double precision and
- * rounded once; integer results in 64 bits. Over no elements, Sum gives 0, Prod 1, Max and Min the least
- * and greatest value of the type.
+ * Combines the elements along some axes into one. Floating results are accumulated in double
+ * precision and rounded once; integer results in 64 bits. Over no elements, Sum gives 0, Prod 1,
+ * Max and Min the least and greatest value of the type.
  *
  * @param function how
  * @param axes which axes, rising and not negative; none reduces nothing
@@ -21,8 +21,15 @@ public record Reduce(Function function, ImmutableIntArray axes, boolean keepDims
     implements Operator {
   /** The reductions of ONNX. */
   public enum Function {
-    SUM("ReduceSum"), MEAN("ReduceMean"), MAX("ReduceMax"), MIN("ReduceMin"), PROD("ReduceProd"),
-    L1("ReduceL1"), L2("ReduceL2"), LOG_SUM("ReduceLogSum"), LOG_SUM_EXP("ReduceLogSumExp"),
+    SUM("ReduceSum"),
+    MEAN("ReduceMean"),
+    MAX("ReduceMax"),
+    MIN("ReduceMin"),
+    PROD("ReduceProd"),
+    L1("ReduceL1"),
+    L2("ReduceL2"),
+    LOG_SUM("ReduceLogSum"),
+    LOG_SUM_EXP("ReduceLogSumExp"),
     SUM_SQUARE("ReduceSumSquare");
 
     private final String onnxName;
@@ -42,7 +49,9 @@ public record Reduce(Function function, ImmutableIntArray axes, boolean keepDims
     Checks.count(inputs, 1, 1);
     TensorType type = inputs.get(0);
     Checks.numeric(type);
-    if (function == Function.L2 || function == Function.LOG_SUM || function == Function.LOG_SUM_EXP) {
+    if (function == Function.L2
+        || function == Function.LOG_SUM
+        || function == Function.LOG_SUM_EXP) {
       Checks.floating(type);
     }
     int rank = type.shape().rank();

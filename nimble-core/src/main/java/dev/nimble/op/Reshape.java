@@ -7,7 +7,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * The same elements in the same order under another shape (ONNX Reshape, Squeeze, Unsqueeze, Flatten).
+ * The same elements in the same order under another shape (ONNX Reshape, Squeeze, Unsqueeze,
+ * Flatten).
  *
  * @param target the new shape, of as many elements
  */

@@ -8,15 +8,16 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Its operand resampled to another shape of the same rank (ONNX Resize and Upsample without region of
- * interest). Interpolation is separable: the weight of an element is the product of its weights along each
- * axis.
+ * Its operand resampled to another shape of the same rank (ONNX Resize and Upsample without region
+ * of interest). Interpolation is separable: the weight of an element is the product of its weights
+ * along each axis.
  *
  * @param mode how values between elements are found
  * @param transform how a position of the result maps to the operand
  * @param rounding which element is nearest (mode NEAREST)
  * @param cubicCoefficient the a of the cubic kernel, usually -0.75 (mode CUBIC)
- * @param excludeOutside whether weights outside the operand are 0, and the rest renormalised (mode CUBIC)
+ * @param excludeOutside whether weights outside the operand are 0, and the rest renormalised (mode
+ *     CUBIC)
  * @param target the result's shape
  * @param scales result extent over operand extent along each axis, as given
  */
@@ -30,13 +31,27 @@ public record Resize(
     ImmutableDoubleArray scales)
     implements Operator {
   /** How values between elements are found. */
-  public enum Mode { NEAREST, LINEAR, CUBIC }
+  public enum Mode {
+    NEAREST,
+    LINEAR,
+    CUBIC
+  }
 
   /** How a position of the result maps to the operand: coordinate_transformation_mode. */
-  public enum Transform { HALF_PIXEL, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC }
+  public enum Transform {
+    HALF_PIXEL,
+    PYTORCH_HALF_PIXEL,
+    ALIGN_CORNERS,
+    ASYMMETRIC
+  }
 
   /** Which element is nearest: nearest_mode. */
-  public enum Rounding { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL }
+  public enum Rounding {
+    ROUND_PREFER_FLOOR,
+    ROUND_PREFER_CEIL,
+    FLOOR,
+    CEIL
+  }
 
   @Override
   public String name() {
@@ -53,8 +68,7 @@ public record Resize(
     Checks.that(
         target.rank() == type.shape().rank() && scales.length() == target.rank(),
         "target " + target + " and scales " + scales + " do not fit " + type);
-    Checks.that(
-        type.elements() > 0 || target.elements() == 0, "cannot resize an empty " + type);
+    Checks.that(type.elements() > 0 || target.elements() == 0, "cannot resize an empty " + type);
     return List.of(new TensorType(type.dataType(), target));
   }
 
@@ -134,7 +148,12 @@ public record Resize(
   }
 
   private static double interpolate(
-      Tensor in, int[][][] elements, double[][][] weights, int[] strides, int[] position, int axis,
+      Tensor in,
+      int[][][] elements,
+      double[][][] weights,
+      int[] strides,
+      int[] position,
+      int axis,
       int offset) {
     if (axis == position.length) {
       return in.getDouble(offset);

@@ -6,7 +6,10 @@ import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import java.util.List;
 
-/** The extents of its operand as I64 (ONNX Shape). Known when the graph is built, so it always folds. */
+/**
+ * The extents of its operand as I64 (ONNX Shape). Known when the graph is built, so it always
+ * folds.
+ */
 public record ShapeOf() implements Operator {
   @Override
   public String name() {

@@ -7,7 +7,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * exp(x) / sum(exp(x)) along one axis, or its logarithm (ONNX Softmax and LogSoftmax from opset 13).
+ * exp(x) / sum(exp(x)) along one axis, or its logarithm (ONNX Softmax and LogSoftmax from opset
+ * 13).
  *
  * @param axis the axis; a negative one counts from the end
  * @param log whether the logarithm is meant

@@ -7,8 +7,8 @@ final class StridedCopy {
   private StridedCopy() {}
 
   /**
-   * Fills {@code out} in row-major order: its element at a position comes from {@code in} at {@code start}
-   * plus the position times {@code strides}, all in elements of {@code size} bytes.
+   * Fills {@code out} in row-major order: its element at a position comes from {@code in} at {@code
+   * start} plus the position times {@code strides}, all in elements of {@code size} bytes.
    */
   static Runnable gather(Tensor in, int start, int[] strides, Tensor out, int size) {
     Odometer at = new Odometer(out.type().shape(), strides);

@@ -8,8 +8,8 @@ import dev.nimble.graph.TensorType;
 import java.util.List;
 
 /**
- * Some elements along each axis (ONNX Slice, resolved): element i along an axis is element {@code starts +
- * i * steps} of the operand. One entry an axis in each list.
+ * Some elements along each axis (ONNX Slice, resolved): element i along an axis is element {@code
+ * starts + i * steps} of the operand. One entry an axis in each list.
  *
  * @param starts the first element
  * @param extents how many elements
@@ -39,7 +39,10 @@ public record StridedSlice(
           steps.get(axis) != 0
               && extent >= 0
               && (extent == 0
-                  || (starts.get(axis) >= 0 && starts.get(axis) < size && last >= 0 && last < size)),
+                  || (starts.get(axis) >= 0
+                      && starts.get(axis) < size
+                      && last >= 0
+                      && last < size)),
           "slice starts=" + starts + " extents=" + extents + " steps=" + steps + " leaves " + type);
     }
     return List.of(new TensorType(type.dataType(), Shape.of(extents.toArray())));
@@ -55,8 +58,7 @@ public record StridedSlice(
       strides[axis] = own[axis] * steps.get(axis);
       start += own[axis] * starts.get(axis);
     }
-    return StridedCopy.gather(
-        in, start, strides, outputs.get(0), in.type().dataType().sizeBytes());
+    return StridedCopy.gather(in, start, strides, outputs.get(0), in.type().dataType().sizeBytes());
   }
 
   @Override

@@ -55,7 +55,8 @@ public record Unary(UnaryFunction function, float alpha, float beta) implements 
       case F64:
         return () -> {
           for (int i = 0; i < n; i++) {
-            out.doubles().put(i, function.apply(in.doubles().get(i), (double) alpha, (double) beta));
+            out.doubles()
+                .put(i, function.apply(in.doubles().get(i), (double) alpha, (double) beta));
           }
         };
       default:

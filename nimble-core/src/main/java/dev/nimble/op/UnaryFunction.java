@@ -2,16 +2,43 @@ package dev.nimble.op;
 
 /** Functions of one number. Each is defined in double precision; the float form rounds once. */
 public enum UnaryFunction {
-  ABS("Abs", true), NEG("Neg", true), SIGN("Sign", true), RELU("Relu", true), CLIP("Clip", true),
-  EXP("Exp", false), LOG("Log", false), SQRT("Sqrt", false), RECIPROCAL("Reciprocal", false),
-  FLOOR("Floor", false), CEIL("Ceil", false), ROUND("Round", false), ERF("Erf", false),
-  SIGMOID("Sigmoid", false), TANH("Tanh", false), SIN("Sin", false), COS("Cos", false),
-  TAN("Tan", false), ASIN("Asin", false), ACOS("Acos", false), ATAN("Atan", false),
-  SINH("Sinh", false), COSH("Cosh", false), ASINH("Asinh", false), ACOSH("Acosh", false),
-  ATANH("Atanh", false), SOFTPLUS("Softplus", false), SOFTSIGN("Softsign", false),
-  LEAKY_RELU("LeakyRelu", false), ELU("Elu", false), SELU("Selu", false), CELU("Celu", false),
-  THRESHOLDED_RELU("ThresholdedRelu", false), HARD_SIGMOID("HardSigmoid", false),
-  HARD_SWISH("HardSwish", false), GELU("Gelu", false), GELU_TANH("GeluTanh", false),
+  ABS("Abs", true),
+  NEG("Neg", true),
+  SIGN("Sign", true),
+  RELU("Relu", true),
+  CLIP("Clip", true),
+  EXP("Exp", false),
+  LOG("Log", false),
+  SQRT("Sqrt", false),
+  RECIPROCAL("Reciprocal", false),
+  FLOOR("Floor", false),
+  CEIL("Ceil", false),
+  ROUND("Round", false),
+  ERF("Erf", false),
+  SIGMOID("Sigmoid", false),
+  TANH("Tanh", false),
+  SIN("Sin", false),
+  COS("Cos", false),
+  TAN("Tan", false),
+  ASIN("Asin", false),
+  ACOS("Acos", false),
+  ATAN("Atan", false),
+  SINH("Sinh", false),
+  COSH("Cosh", false),
+  ASINH("Asinh", false),
+  ACOSH("Acosh", false),
+  ATANH("Atanh", false),
+  SOFTPLUS("Softplus", false),
+  SOFTSIGN("Softsign", false),
+  LEAKY_RELU("LeakyRelu", false),
+  ELU("Elu", false),
+  SELU("Selu", false),
+  CELU("Celu", false),
+  THRESHOLDED_RELU("ThresholdedRelu", false),
+  HARD_SIGMOID("HardSigmoid", false),
+  HARD_SWISH("HardSwish", false),
+  GELU("Gelu", false),
+  GELU_TANH("GeluTanh", false),
   MISH("Mish", false);
 
   private final String onnxName;
@@ -34,7 +61,8 @@ public enum UnaryFunction {
 
   /** The single-precision function. */
   public float apply(float x, float alpha, float beta) {
-    switch (this) { // the cheap ones are computed in single precision: the same value, and vectorisable
+    switch (this) { // the cheap ones are computed in single precision: the same value, and
+      // vectorisable
       case ABS:
         return Math.abs(x);
       case NEG:

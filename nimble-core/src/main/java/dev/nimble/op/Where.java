@@ -19,8 +19,7 @@ public record Where() implements Elementwise {
     Checks.sameDataType(inputs.subList(1, 3));
     Shape shape = Shape.broadcast(inputs.get(1).shape(), inputs.get(2).shape());
     return List.of(
-        new TensorType(
-            inputs.get(1).dataType(), Shape.broadcast(inputs.get(0).shape(), shape)));
+        new TensorType(inputs.get(1).dataType(), Shape.broadcast(inputs.get(0).shape(), shape)));
   }
 
   @Override

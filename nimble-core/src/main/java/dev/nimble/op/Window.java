@@ -5,8 +5,8 @@ import dev.nimble.error.InvalidModelException;
 import dev.nimble.graph.Shape;
 
 /**
- * How a window slides over the spatial axes of a tensor {@code [N, C, spatial...]}, shared by convolutions
- * and pools. Every list has one entry a spatial axis.
+ * How a window slides over the spatial axes of a tensor {@code [N, C, spatial...]}, shared by
+ * convolutions and pools. Every list has one entry a spatial axis.
  *
  * @param strides steps between windows, at least 1
  * @param dilations steps between the elements of a window, at least 1
@@ -36,7 +36,8 @@ public record Window(
 
   /** Unit strides and dilations, no padding. */
   public static Window unit(int spatialRank) {
-    ImmutableIntArray ones = ImmutableIntArray.copyOf(java.util.Collections.nCopies(spatialRank, 1));
+    ImmutableIntArray ones =
+        ImmutableIntArray.copyOf(java.util.Collections.nCopies(spatialRank, 1));
     ImmutableIntArray zeros =
         ImmutableIntArray.copyOf(java.util.Collections.nCopies(spatialRank, 0));
     return new Window(ones, ones, zeros, zeros);
@@ -45,8 +46,7 @@ public record Window(
   /** Equal strides and padding on each of two spatial axes. */
   public static Window square(int stride, int pad) {
     ImmutableIntArray pads = ImmutableIntArray.of(pad, pad);
-    return new Window(
-        ImmutableIntArray.of(stride, stride), ImmutableIntArray.of(1, 1), pads, pads);
+    return new Window(ImmutableIntArray.of(stride, stride), ImmutableIntArray.of(1, 1), pads, pads);
   }
 
   /** The number of spatial axes. */
@@ -60,11 +60,18 @@ public record Window(
     long free = (long) extent + padsBefore.get(i) + padsAfter.get(i) - reach;
     if (kernel < 1 || free < 0) {
       throw new InvalidModelException(
-          "a window of " + reach + " does not fit into " + extent + " elements padded by "
-              + padsBefore.get(i) + " and " + padsAfter.get(i));
+          "a window of "
+              + reach
+              + " does not fit into "
+              + extent
+              + " elements padded by "
+              + padsBefore.get(i)
+              + " and "
+              + padsAfter.get(i));
     }
     long count = free / strides.get(i) + 1;
-    if (ceil && free % strides.get(i) != 0
+    if (ceil
+        && free % strides.get(i) != 0
         && count * strides.get(i) < (long) extent + padsBefore.get(i)) {
       count++; // a partial window counts only if it starts within the data or the padding before it
     }
@@ -72,8 +79,8 @@ public record Window(
   }
 
   /**
-   * A tensor {@code [N, C, spatial...]} of up to three spatial axes seen as {@code [N, C, D, H, W]}: missing
-   * axes come first and have extent 1.
+   * A tensor {@code [N, C, spatial...]} of up to three spatial axes seen as {@code [N, C, D, H,
+   * W]}: missing axes come first and have extent 1.
    */
   static int[] spatial3(Shape shape) {
     int rank = shape.rank() - 2;

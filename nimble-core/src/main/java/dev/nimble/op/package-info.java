@@ -1,6 +1,6 @@
 /**
- * The operators: one file each, with attributes, shape rule and reference kernel; and the plain data that a
- * device's kernel selection hands to scheduling and memory planning ({@link
+ * The operators: one file each, with attributes, shape rule and reference kernel; and the plain
+ * data that a device's kernel selection hands to scheduling and memory planning ({@link
  * dev.nimble.op.KernelChoices}).
  */
 @NullMarked

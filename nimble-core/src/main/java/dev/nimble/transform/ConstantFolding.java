@@ -10,7 +10,10 @@ import java.util.List;
 
 /** Evaluates nodes whose operands are constants, by the reference kernels. */
 final class ConstantFolding {
-  /** Results that are larger than this and than their operands stay nodes: an Expand may blow up memory. */
+  /**
+   * Results that are larger than this and than their operands stay nodes: an Expand may blow up
+   * memory.
+   */
   private static final long MOST_GROWTH_BYTES = 1 << 20;
 
   private ConstantFolding() {}

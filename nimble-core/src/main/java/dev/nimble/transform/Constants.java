@@ -21,14 +21,16 @@ final class Constants {
     return single ? value.contents().getDouble(0) : Double.NaN;
   }
 
-  /** Whether {@code value} is a constant of one element, equal to {@code wanted} but for rounding. */
+  /**
+   * Whether {@code value} is a constant of one element, equal to {@code wanted} but for rounding.
+   */
   static boolean isScalar(Value value, double wanted) {
     return Math.abs(scalar(value) - wanted) <= 1e-6 * Math.max(1, Math.abs(wanted));
   }
 
   /**
-   * The numbers of a single-precision constant that broadcasts along axis 1 of {@code shape} only, one a
-   * channel; null if it is something else.
+   * The numbers of a single-precision constant that broadcasts along axis 1 of {@code shape} only,
+   * one a channel; null if it is something else.
    */
   static float @Nullable [] perChannel(Value value, Shape shape) {
     if (!isConstant(value) || value.type().dataType() != DataType.F32 || shape.rank() < 2) {

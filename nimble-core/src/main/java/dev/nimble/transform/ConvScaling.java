@@ -18,8 +18,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Folds what follows a convolution and only scales and shifts its channels into the convolution's weights
- * and bias: batch normalisation with fixed statistics, products and sums with per-channel constants.
+ * Folds what follows a convolution and only scales and shifts its channels into the convolution's
+ * weights and bias: batch normalisation with fixed statistics, products and sums with per-channel
+ * constants.
  */
 final class ConvScaling {
   private ConvScaling() {}

@@ -21,9 +21,9 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes one node of a group of single-precision elementwise nodes. A group grows backwards from its last
- * node: a producer joins if all its readers are in the group already, so nothing but the last result leaves
- * the group, and no path leaves it and comes back. All its results have one shape.
+ * Makes one node of a group of single-precision elementwise nodes. A group grows backwards from its
+ * last node: a producer joins if all its readers are in the group already, so nothing but the last
+ * result leaves the group, and no path leaves it and comes back. All its results have one shape.
  */
 final class ElementwiseFusion {
   private static final int MOST_INPUTS = 8;
@@ -31,6 +31,7 @@ final class ElementwiseFusion {
 
   private final Graph graph;
   private final Uses uses;
+
   /** For each node the group that it belongs to; null for nodes that are not fused. */
   private final @Nullable Group[] groupOf;
 

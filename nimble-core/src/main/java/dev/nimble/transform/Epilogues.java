@@ -16,8 +16,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Moves what follows a convolution or matrix product, and nothing else reads, into it: a constant bias of a
- * matrix product, then an activation.
+ * Moves what follows a convolution or matrix product, and nothing else reads, into it: a constant
+ * bias of a matrix product, then an activation.
  */
 final class Epilogues {
   private Epilogues() {}
@@ -40,7 +40,8 @@ final class Epilogues {
     for (int i = 0; i < 2; i++) {
       Value operand = node.inputs().get(i);
       Value bias = node.inputs().get(1 - i);
-      if (uses.onlyReader(operand) != node || !Constants.isConstant(bias)
+      if (uses.onlyReader(operand) != node
+          || !Constants.isConstant(bias)
           || !operand.type().equals(node.output().type())) {
         continue;
       }

@@ -8,8 +8,9 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Makes every graph output the result of a node, and no two outputs the same value, by copies at the end of
- * program order: planning gives each output memory of its own. Required before planning; not a choice.
+ * Makes every graph output the result of a node, and no two outputs the same value, by copies at
+ * the end of program order: planning gives each output memory of its own. Required before planning;
+ * not a choice.
  */
 public final class OutputCopies {
   private OutputCopies() {}
@@ -32,7 +33,8 @@ public final class OutputCopies {
       String name = graph.outputNames().get(i);
       Value value = rewriter.map(output);
       if (output.kind() != Value.Kind.RESULT || !seen.add(output)) {
-        Node copy = rewriter.builder().add("output " + name, new Identity(), java.util.List.of(value));
+        Node copy =
+            rewriter.builder().add("output " + name, new Identity(), java.util.List.of(value));
         value = copy.output();
       }
       rewriter.builder().output(name, value);

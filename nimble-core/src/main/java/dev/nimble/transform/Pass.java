@@ -4,7 +4,10 @@ import dev.nimble.graph.Graph;
 import java.util.Locale;
 import java.util.function.UnaryOperator;
 
-/** The rewrites, in the order in which they run. Each leaves inputs, outputs and variables as they are. */
+/**
+ * The rewrites, in the order in which they run. Each leaves inputs, outputs and variables as they
+ * are.
+ */
 public enum Pass {
   /** Evaluates nodes whose operands are constants, and shapes. Exact. */
   CONSTANT_FOLDING(ConstantFolding::apply),
@@ -12,9 +15,15 @@ public enum Pass {
   SIMPLIFICATION(Simplification::apply),
   /** Computes equal nodes once. Exact. */
   COMMON_SUBEXPRESSIONS(CommonSubexpressions::apply),
-  /** Recognises operators that exporters spell out: layer normalisation, GELU, hard swish. Reassociates. */
+  /**
+   * Recognises operators that exporters spell out: layer normalisation, GELU, hard swish.
+   * Reassociates.
+   */
   PATTERNS(Patterns::apply),
-  /** Folds batch normalisation, and channel-wise scales, into the convolution before it. Reassociates. */
+  /**
+   * Folds batch normalisation, and channel-wise scales, into the convolution before it.
+   * Reassociates.
+   */
   CONV_BATCH_NORM(ConvScaling::apply),
   /** Gives convolutions and matrix products their bias and activation. Reassociates. */
   EPILOGUES(Epilogues::apply),

@@ -17,7 +17,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Replaces operators that exporters spell out in parts. The parts are left to dead code removal. */
+/**
+ * Replaces operators that exporters spell out in parts. The parts are left to dead code removal.
+ */
 final class Patterns {
   private static final int MOST_FACTORS = 4;
 
@@ -36,7 +38,8 @@ final class Patterns {
   private Graph rewrite() {
     Rewriter rewriter = new Rewriter(graph);
     for (Node node : graph.nodes()) {
-      if (Uses.touchesVariable(node) || !(activation(node, rewriter) || layerNorm(node, rewriter))) {
+      if (Uses.touchesVariable(node)
+          || !(activation(node, rewriter) || layerNorm(node, rewriter))) {
         rewriter.copy(node);
       }
     }
@@ -55,7 +58,8 @@ final class Patterns {
       Value x = factors.get(i);
       Value other = factors.get(1 - i);
       UnaryFunction function = functionOf(x, other, coefficient);
-      if (function != null && x.type().equals(node.output().type())
+      if (function != null
+          && x.type().equals(node.output().type())
           && x.kind() != Value.Kind.VARIABLE) {
         rewriter.emit(node, Unary.of(function), List.of(rewriter.map(x)));
         return true;
@@ -64,7 +68,10 @@ final class Patterns {
     return false;
   }
 
-  /** Collects the factors of a product that is read nowhere else; returns the product of its numbers. */
+  /**
+   * Collects the factors of a product that is read nowhere else; returns the product of its
+   * numbers.
+   */
   private double product(Node node, List<Value> factors, int depth) {
     BinaryFunction function = binary(node);
     if (function != BinaryFunction.MUL && function != BinaryFunction.DIV) {
@@ -86,7 +93,9 @@ final class Patterns {
         factors.addAll(node.inputs());
         factors.add(operand); // a quotient: more factors than any pattern has
         return 1;
-      } else if (producer != null && isProduct(producer) && depth < MOST_FACTORS
+      } else if (producer != null
+          && isProduct(producer)
+          && depth < MOST_FACTORS
           && uses.onlyReader(operand) == node) {
         coefficient *= product(producer, factors, depth + 1);
       } else {
@@ -99,7 +108,8 @@ final class Patterns {
   private static boolean isProduct(Node node) {
     BinaryFunction function = binary(node);
     return function == BinaryFunction.MUL
-        || (function == BinaryFunction.DIV && !Double.isNaN(Constants.scalar(node.inputs().get(1))));
+        || (function == BinaryFunction.DIV
+            && !Double.isNaN(Constants.scalar(node.inputs().get(1))));
   }
 
   /** Which function of x is coefficient * x * other. */
@@ -282,9 +292,7 @@ final class Patterns {
     Value operand = node.inputs().get(0);
     Reduce wanted =
         new Reduce(
-            Reduce.Function.MEAN,
-            ImmutableIntArray.of(operand.type().shape().rank() - 1),
-            true);
+            Reduce.Function.MEAN, ImmutableIntArray.of(operand.type().shape().rank() - 1), true);
     return node.operator().equals(wanted) ? operand : null;
   }
 }

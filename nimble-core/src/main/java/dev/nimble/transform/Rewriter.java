@@ -9,7 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Builds a new graph while walking an old one in program order. Constants come along when they are used. */
+/**
+ * Builds a new graph while walking an old one in program order. Constants come along when they are
+ * used.
+ */
 final class Rewriter {
   private final Graph old;
   private final GraphBuilder builder;

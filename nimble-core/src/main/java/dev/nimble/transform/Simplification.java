@@ -83,7 +83,9 @@ final class Simplification {
     return true;
   }
 
-  /** x * 1, 1 * x, x / 1, x - 0: exact for every x, signed zeros and NaNs included (x + 0 is not). */
+  /**
+   * x * 1, 1 * x, x / 1, x - 0: exact for every x, signed zeros and NaNs included (x + 0 is not).
+   */
   private static @Nullable Value neutral(Binary binary, Node node) {
     Value a = node.inputs().get(0);
     Value b = node.inputs().get(1);

@@ -26,8 +26,8 @@ public record Transforms(ImmutableSet<Pass> passes) {
 
   /** Every pass that keeps results bit for bit and each operator a node of its own. */
   public static Transforms unfused() {
-    return all().without(
-        Pass.PATTERNS, Pass.CONV_BATCH_NORM, Pass.EPILOGUES, Pass.ELEMENTWISE_FUSION);
+    return all()
+        .without(Pass.PATTERNS, Pass.CONV_BATCH_NORM, Pass.EPILOGUES, Pass.ELEMENTWISE_FUSION);
   }
 
   /** These passes but those. */
@@ -39,8 +39,9 @@ public record Transforms(ImmutableSet<Pass> passes) {
   }
 
   /**
-   * Runs the passes in order, again and again until none finds anything, for one pass may make work for an
-   * earlier one. Fusion of elementwise nodes runs once, after the others: it hides what they look for.
+   * Runs the passes in order, again and again until none finds anything, for one pass may make work
+   * for an earlier one. Fusion of elementwise nodes runs once, after the others: it hides what they
+   * look for.
    */
   public Graph apply(Graph graph) {
     Graph current = graph;

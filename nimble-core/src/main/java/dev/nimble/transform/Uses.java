@@ -35,7 +35,10 @@ final class Uses {
     return isOutput[value.id()];
   }
 
-  /** The only node that reads {@code value}, if it is no graph output and there is exactly one; else null. */
+  /**
+   * The only node that reads {@code value}, if it is no graph output and there is exactly one; else
+   * null.
+   */
   @Nullable Node onlyReader(Value value) {
     List<Node> list = readers(value);
     return list.size() == 1 && !isOutput(value) ? list.get(0) : null;

@@ -15,8 +15,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Objects;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -309,7 +309,8 @@ public final class PlanVerifier {
     for (Value output : node.outputs()) {
       shown[output.id()] = add("'" + output.name() + "'", output, node.id(), output.outputIndex());
     }
-    ImmutableList<BufferUse> uses = ((Command.Launch) Objects.requireNonNull(order.commandOf(node.id()))).uses();
+    ImmutableList<BufferUse> uses =
+        ((Command.Launch) Objects.requireNonNull(order.commandOf(node.id()))).uses();
     if (uses.size() > node.inputs().size() + node.outputs().size()) {
       all.add(new Contents("a workspace", uses.get(uses.size() - 1).slice(), node.id(), -1));
     }

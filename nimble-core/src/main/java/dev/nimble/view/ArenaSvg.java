@@ -35,32 +35,59 @@ final class ArenaSvg {
         20,
         String.format(
             "%s: arena %,d bytes, lower bound in launch order %,d, naive sum %,d",
-            plan.graph().name(), plan.memory().arenaBytes(), plan.memory().lowerBoundBytes(),
+            plan.graph().name(),
+            plan.memory().arenaBytes(),
+            plan.memory().lowerBoundBytes(),
             plan.memory().naiveBytes()));
     for (Value value : plan.graph().values()) {
       Slice slice = plan.sliceOf(value);
       Node producer = value.producer();
       if (slice.region() == Slice.Region.ARENA && producer != null && slice.size() > 0) {
         int from = position[producer.id()];
-        box(svg, slice, from, lastUse[value.id()], perNode, perByte,
-            Palette.ofStream(plan.schedule().streamOf(producer)), value.toString());
+        box(
+            svg,
+            slice,
+            from,
+            lastUse[value.id()],
+            perNode,
+            perByte,
+            Palette.ofStream(plan.schedule().streamOf(producer)),
+            value.toString());
       }
     }
-    plan.memory().workspaces().forEach((node, slice) -> box(
-        svg, slice, position[node.id()], position[node.id()], perNode, perByte, "#bbbbbb",
-        "workspace of " + node.name()));
+    plan.memory()
+        .workspaces()
+        .forEach(
+            (node, slice) ->
+                box(
+                    svg,
+                    slice,
+                    position[node.id()],
+                    position[node.id()],
+                    perNode,
+                    perByte,
+                    "#bbbbbb",
+                    "workspace of " + node.name()));
     svg.line(LEFT, TOP, LEFT, TOP + HEIGHT, "#333");
     svg.line(LEFT, TOP + HEIGHT, LEFT + WIDTH, TOP + HEIGHT, "#333");
     for (int i = 0; i <= 4; i++) {
       svg.text(4, TOP + HEIGHT * (4 - i) / 4 + 4, String.format("%.2f MB", arena * i / 4 / 1e6));
     }
-    svg.text(LEFT, TOP + HEIGHT + 20,
+    svg.text(
+        LEFT,
+        TOP + HEIGHT + 20,
         "launch order, " + nodes + " nodes; a colour a stream, workspaces grey");
     return svg.toString();
   }
 
   private static void box(
-      Svg svg, Slice slice, int from, int to, double perNode, double perByte, String colour,
+      Svg svg,
+      Slice slice,
+      int from,
+      int to,
+      double perNode,
+      double perByte,
+      String colour,
       String title) {
     double height = slice.size() * perByte;
     svg.box(

@@ -23,10 +23,17 @@ final class ScheduleSvg {
     }
     double width = Math.max(520, 2 * LEFT + schedule.streams() * COLUMN);
     Svg svg = new Svg(width, TOP + (lastRow + 1) * ROW + 20);
-    svg.text(LEFT, 18, String.format(
-        "%s, policy %s: %d nodes, %d streams, %d syncs, degree of logical concurrency %d",
-        schedule.graph().name(), schedule.policy(), schedule.graph().nodes().size(),
-        schedule.streams(), schedule.syncs().size(), schedule.concurrencyDegree()));
+    svg.text(
+        LEFT,
+        18,
+        String.format(
+            "%s, policy %s: %d nodes, %d streams, %d syncs, degree of logical concurrency %d",
+            schedule.graph().name(),
+            schedule.policy(),
+            schedule.graph().nodes().size(),
+            schedule.streams(),
+            schedule.syncs().size(),
+            schedule.concurrencyDegree()));
     int[] lastRowOf = new int[schedule.streams()];
     java.util.Arrays.fill(lastRowOf, -1);
     for (int stream = 0; stream < schedule.streams(); stream++) {
@@ -42,13 +49,21 @@ final class ScheduleSvg {
     }
     for (Sync sync : schedule.syncs()) {
       svg.curve(
-          x(schedule.streamOf(sync.from())), y(rows[sync.from().id()]) + BOX_HEIGHT,
-          x(schedule.streamOf(sync.to())), y(rows[sync.to().id()]), "#c33");
+          x(schedule.streamOf(sync.from())),
+          y(rows[sync.from().id()]) + BOX_HEIGHT,
+          x(schedule.streamOf(sync.to())),
+          y(rows[sync.to().id()]),
+          "#c33");
     }
     for (Node node : schedule.launchOrder()) {
       int stream = schedule.streamOf(node);
       double top = y(rows[node.id()]);
-      svg.box(x(stream) - BOX_WIDTH / 2, top, BOX_WIDTH, BOX_HEIGHT, Palette.ofStream(stream),
+      svg.box(
+          x(stream) - BOX_WIDTH / 2,
+          top,
+          BOX_WIDTH,
+          BOX_HEIGHT,
+          Palette.ofStream(stream),
           node + "\n" + node.inputs() + " -> " + node.outputs());
       svg.centred(x(stream), top + 12, shortened(node.operator().name()));
     }

@@ -29,8 +29,7 @@ final class Svg {
 
   /** Text centred at {@code x}. */
   void centred(double x, double y, String label) {
-    add(
-        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x, y, escaped(label));
+    add("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x, y, escaped(label));
   }
 
   /** A straight line. */
@@ -53,7 +52,10 @@ final class Svg {
   }
 
   private static String escaped(String raw) {
-    return raw.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\"", "&quot;")
+    return raw.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace("\"", "&quot;")
         .replaceAll("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]", "?");
   }
 

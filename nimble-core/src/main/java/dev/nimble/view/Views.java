@@ -14,8 +14,8 @@ public final class Views {
   }
 
   /**
-   * The schedule as a picture: a column a stream, a row a level of the DAG; syncs are curves between
-   * columns. Titles show each node's operator and types when hovered over.
+   * The schedule as a picture: a column a stream, a row a level of the DAG; syncs are curves
+   * between columns. Titles show each node's operator and types when hovered over.
    */
   public static String scheduleSvg(Schedule schedule) {
     return ScheduleSvg.draw(schedule);
@@ -27,8 +27,8 @@ public final class Views {
   }
 
   /**
-   * A replay in the Trace Event Format that Perfetto and Chrome's tracing page open: a process for the
-   * streams of the plan and one for the workers that ran them; times in microseconds.
+   * A replay in the Trace Event Format that Perfetto and Chrome's tracing page open: a process for
+   * the streams of the plan and one for the workers that ran them; times in microseconds.
    */
   public static String traceJson(Timeline timeline) {
     return TraceJson.write(timeline);

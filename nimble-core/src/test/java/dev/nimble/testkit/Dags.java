@@ -35,8 +35,9 @@ public final class Dags {
   }
 
   /**
-   * Layers of up to {@code width} nodes; each node has about {@code edges} predecessors, most of them in the
-   * layer before, and a successor unless it is in the last layer; so the width stays near {@code width}.
+   * Layers of up to {@code width} nodes; each node has about {@code edges} predecessors, most of
+   * them in the layer before, and a successor unless it is in the last layer; so the width stays
+   * near {@code width}.
    */
   public static Dag layered(int nodes, int width, double edges, Random random) {
     List<List<Integer>> lists = lists(nodes);

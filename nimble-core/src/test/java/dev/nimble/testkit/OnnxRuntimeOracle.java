@@ -60,7 +60,11 @@ public final class OnnxRuntimeOracle {
 
   /** Runs one operator of the standard domain; results in order. */
   public static List<Tensor> run(
-      String operator, Map<String, Object> attributes, int opset, List<Tensor> inputs, int outputs) {
+      String operator,
+      Map<String, Object> attributes,
+      int opset,
+      List<Tensor> inputs,
+      int outputs) {
     Map<String, Tensor> byName = new LinkedHashMap<>();
     for (int i = 0; i < inputs.size(); i++) {
       byName.put("x" + i, inputs.get(i));
@@ -69,11 +73,15 @@ public final class OnnxRuntimeOracle {
   }
 
   /**
-   * A model of one node with inputs {@code x0, x1, ...} and outputs {@code y0, y1, ...}; the last {@code
-   * initializers} operands are held in the model, the others are its inputs.
+   * A model of one node with inputs {@code x0, x1, ...} and outputs {@code y0, y1, ...}; the last
+   * {@code initializers} operands are held in the model, the others are its inputs.
    */
   public static ModelProto model(
-      String operator, Map<String, Object> attributes, int opset, List<Tensor> operands, int outputs,
+      String operator,
+      Map<String, Object> attributes,
+      int opset,
+      List<Tensor> operands,
+      int outputs,
       int initializers) {
     NodeProto.Builder node = NodeProto.newBuilder().setOpType(operator).setName("the_node");
     attributes.forEach((name, value) -> node.addAttribute(attribute(name, value)));
@@ -103,17 +111,24 @@ public final class OnnxRuntimeOracle {
     if (value instanceof Float) {
       return attribute.setType(AttributeProto.AttributeType.FLOAT).setF((Float) value).build();
     } else if (value instanceof Number) {
-      return attribute.setType(AttributeProto.AttributeType.INT).setI(((Number) value).longValue()).build();
+      return attribute
+          .setType(AttributeProto.AttributeType.INT)
+          .setI(((Number) value).longValue())
+          .build();
     } else if (value instanceof String) {
-      return attribute.setType(AttributeProto.AttributeType.STRING)
-          .setS(ByteString.copyFromUtf8((String) value)).build();
+      return attribute
+          .setType(AttributeProto.AttributeType.STRING)
+          .setS(ByteString.copyFromUtf8((String) value))
+          .build();
     } else if (value instanceof long[]) {
       attribute.setType(AttributeProto.AttributeType.INTS);
       Arrays.stream((long[]) value).forEach(attribute::addInts);
       return attribute.build();
     } else if (value instanceof Tensor) {
-      return attribute.setType(AttributeProto.AttributeType.TENSOR)
-          .setT(tensor("", (Tensor) value)).build();
+      return attribute
+          .setType(AttributeProto.AttributeType.TENSOR)
+          .setT(tensor("", (Tensor) value))
+          .build();
     }
     throw new IllegalArgumentException("attribute " + name + " = " + value);
   }
@@ -139,7 +154,9 @@ public final class OnnxRuntimeOracle {
         .setType(
             TypeProto.newBuilder()
                 .setTensorType(
-                    TypeProto.Tensor.newBuilder().setElemType(number(type.dataType())).setShape(shape)))
+                    TypeProto.Tensor.newBuilder()
+                        .setElemType(number(type.dataType()))
+                        .setShape(shape)))
         .build();
   }
 

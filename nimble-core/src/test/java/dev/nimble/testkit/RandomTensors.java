@@ -21,7 +21,10 @@ public final class RandomTensors {
     return tensor;
   }
 
-  /** The largest of |a - b| / max(1, |b|) over the elements; NaN against NaN and equal infinities are 0. */
+  /**
+   * The largest of |a - b| / max(1, |b|) over the elements; NaN against NaN and equal infinities
+   * are 0.
+   */
   public static double largestDifference(Tensor a, Tensor b) {
     if (!a.type().equals(b.type())) {
       throw new IllegalArgumentException(a.type() + " against " + b.type());
@@ -32,7 +35,8 @@ public final class RandomTensors {
       double y = b.getDouble(i);
       if (Double.compare(x, y) != 0) {
         double difference = Math.abs(x - y) / Math.max(1, Math.abs(y));
-        largest = Double.isNaN(difference) ? Double.POSITIVE_INFINITY : Math.max(largest, difference);
+        largest =
+            Double.isNaN(difference) ? Double.POSITIVE_INFINITY : Math.max(largest, difference);
       }
     }
     return largest;

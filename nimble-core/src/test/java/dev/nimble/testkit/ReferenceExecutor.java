@@ -9,7 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Runs graphs by their operators' reference kernels, in program order: the oracle of every device. */
+/**
+ * Runs graphs by their operators' reference kernels, in program order: the oracle of every device.
+ */
 public final class ReferenceExecutor {
   private final Graph graph;
   private final Map<Value, Tensor> variables = new LinkedHashMap<>();

@@ -2,7 +2,10 @@ package dev.nimble.testkit;
 
 import java.util.Random;
 
-/** Seeds of property tests: fixed by default, or one given by {@code -Dnimble.seed=N} to run it again. */
+/**
+ * Seeds of property tests: fixed by default, or one given by {@code -Dnimble.seed=N} to run it
+ * again.
+ */
 public final class Seeds {
   private Seeds() {}
 

@@ -57,7 +57,8 @@ final class BenchCommand implements Callable<Integer> {
   public Integer call() {
     for (String topic : topics) {
       if (!TOPICS.contains(topic)) {
-        throw new InvalidArgumentException("there is no topic '" + topic + "'; there are " + TOPICS);
+        throw new InvalidArgumentException(
+            "there is no topic '" + topic + "'; there are " + TOPICS);
       }
     }
     List<String> chosen = topics.isEmpty() ? TOPICS : topics;
@@ -81,7 +82,8 @@ final class BenchCommand implements Callable<Integer> {
   }
 
   private static void overhead(PrintWriter out) {
-    out.println("Scheduling cost: chains of Add and Relu over 16 floats, no fusion, ns per operator");
+    out.println(
+        "Scheduling cost: chains of Add and Relu over 16 floats, no fusion, ns per operator");
     TextTable table =
         new TextTable()
             .row("operators", "replay", "eager", "eager/replay", "ONNX Runtime", "ORT/replay");
@@ -94,8 +96,7 @@ final class BenchCommand implements Callable<Integer> {
           Engine engine = Nimble.prepare(graph, device, options);
           EagerGraph eager = new EagerGraph(graph, device)) {
         Optional<OnnxRuntimePeer> peer = OnnxRuntimePeer.open(model, inputs, 1);
-        List<Runnable> actions =
-            new ArrayList<>(List.of(engine::replay, () -> eager.run(inputs)));
+        List<Runnable> actions = new ArrayList<>(List.of(engine::replay, () -> eager.run(inputs)));
         peer.ifPresent(p -> actions.add(p::run));
         long[] nanos = Interleaved.medianNanos(actions, 2_000, 20_000, 8_000);
         peer.ifPresent(OnnxRuntimePeer::close);
@@ -108,8 +109,12 @@ final class BenchCommand implements Callable<Integer> {
           ratio = String.format("%.1fx", (double) nanos[2] / nanos[0]);
         }
         table.row(
-            operators, String.format("%.1f", replay), String.format("%.1f", eagerly),
-            String.format("%.1fx", eagerly / replay), ort, ratio);
+            operators,
+            String.format("%.1f", replay),
+            String.format("%.1f", eagerly),
+            String.format("%.1fx", eagerly / replay),
+            ort,
+            ratio);
       }
     }
     out.print(table);
@@ -119,7 +124,8 @@ final class BenchCommand implements Callable<Integer> {
     out.println("Stream assignment of layered DAGs, 2.5 edges a node, warm");
     TextTable table =
         new TextTable()
-            .row("nodes", "width", "streams", "syncs", "ours ms", "growth exponent", "JGraphT/ours");
+            .row(
+                "nodes", "width", "streams", "syncs", "ours ms", "growth exponent", "JGraphT/ours");
     for (int width : new int[] {16, 64}) {
       double before = 0;
       int nodesBefore = 0;
@@ -148,8 +154,13 @@ final class BenchCommand implements Callable<Integer> {
                 : String.format(
                     "%.2f", Math.log(own / before) / Math.log((double) nodes / nodesBefore));
         table.row(
-            nodes, cover.width(), cover.chains(), cover.syncs(), String.format("%.3f", own / 1e6),
-            growth, peer);
+            nodes,
+            cover.width(),
+            cover.chains(),
+            cover.syncs(),
+            String.format("%.3f", own / 1e6),
+            growth,
+            peer);
         before = own;
         nodesBefore = nodes;
       }
@@ -158,7 +169,8 @@ final class BenchCommand implements Callable<Integer> {
   }
 
   private static void memory(PrintWriter out) {
-    out.println("Memory of the six models: arena against the peak-live lower bound and the naive sum");
+    out.println(
+        "Memory of the six models: arena against the peak-live lower bound and the naive sum");
     TextTable table =
         new TextTable()
             .row("model", "policy", "arena", "lower bound", "arena/bound", "naive/arena");

@@ -30,7 +30,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code nimble run}: prepares a model, replays it, and compares it with eager execution and a peer. */
+/**
+ * {@code nimble run}: prepares a model, replays it, and compares it with eager execution and a
+ * peer.
+ */
 @Command(
     name = "run",
     mixinStandardHelpOptions = true,
@@ -108,7 +111,11 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private Figures measure(
-      ModelSource model, Device device, Engine engine, Engine baseline, EagerGraph eager,
+      ModelSource model,
+      Device device,
+      Engine engine,
+      Engine baseline,
+      EagerGraph eager,
       Map<String, Tensor> inputs) {
     Map<String, Tensor> outputs = engine.run(inputs);
     Map<String, Tensor> eagerOutputs = eager.run(inputs);
@@ -191,7 +198,11 @@ final class RunCommand implements Callable<Integer> {
   private static String arena(long arena, long bound, long naive) {
     return String.format(
         "%,d bytes = %.3f x lower bound (%,d); naive sum is %.1f x (%,d)",
-        arena, (double) arena / Math.max(1, bound), bound, (double) naive / Math.max(1, arena), naive);
+        arena,
+        (double) arena / Math.max(1, bound),
+        bound,
+        (double) naive / Math.max(1, arena),
+        naive);
   }
 
   private static String time(double micros, double single) {

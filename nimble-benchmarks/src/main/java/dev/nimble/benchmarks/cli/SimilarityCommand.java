@@ -26,7 +26,9 @@ final class SimilarityCommand implements Callable<Integer> {
       float[] first = SentenceEmbedding.embed(tokenizer, sentences.get(0));
       for (String sentence : sentences.subList(1, sentences.size())) {
         float[] other = SentenceEmbedding.embed(tokenizer, sentence);
-        spec.commandLine().getOut().printf("%.4f  %s%n", SentenceEmbedding.cosine(first, other), sentence);
+        spec.commandLine()
+            .getOut()
+            .printf("%.4f  %s%n", SentenceEmbedding.cosine(first, other), sentence);
       }
       spec.commandLine().getOut().flush();
     }

@@ -60,7 +60,6 @@ public class PrepareBenchmark {
   /** With one stream. */
   @Benchmark
   public ExecutionPlan singleStream() {
-    return Nimble.plan(
-        graph, device, EngineOptions.defaults().withPolicy(Policies.singleStream()));
+    return Nimble.plan(graph, device, EngineOptions.defaults().withPolicy(Policies.singleStream()));
   }
 }

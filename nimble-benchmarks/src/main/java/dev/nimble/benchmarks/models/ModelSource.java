@@ -90,13 +90,15 @@ public final class ModelSource {
   }
 
   /**
-   * Inputs from a seed: floating elements uniform in [-1, 1], integers small and not negative, those named
-   * like masks all 1 and those named like token types all 0.
+   * Inputs from a seed: floating elements uniform in [-1, 1], integers small and not negative,
+   * those named like masks all 1 and those named like token types all 0.
    */
   public ImmutableMap<String, Tensor> inputs(long seed) {
     Random random = new Random(seed);
     ImmutableMap.Builder<String, Tensor> inputs = ImmutableMap.builder();
-    graph.inputs().forEach(input -> inputs.put(input.name(), input(input.name(), input.type(), random)));
+    graph
+        .inputs()
+        .forEach(input -> inputs.put(input.name(), input(input.name(), input.type(), random)));
     return inputs.buildOrThrow();
   }
 

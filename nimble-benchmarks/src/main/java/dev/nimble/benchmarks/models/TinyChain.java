@@ -10,15 +10,18 @@ import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 
 /**
- * A chain of operators, Add and Relu in turn, over 16 floats: kernels so small that what is measured is the
- * cost of scheduling them. As a model file, so that every runtime runs the same.
+ * A chain of operators, Add and Relu in turn, over 16 floats: kernels so small that what is
+ * measured is the cost of scheduling them. As a model file, so that every runtime runs the same.
  */
 public final class TinyChain {
   private static final int FLOATS = 16;
 
   private TinyChain() {}
 
-  /** The model file of a chain of {@code operators}; input {@code x} and output {@code y}, f32[1,16]. */
+  /**
+   * The model file of a chain of {@code operators}; input {@code x} and output {@code y},
+   * f32[1,16].
+   */
   public static byte[] onnx(int operators) {
     GraphProto.Builder graph = GraphProto.newBuilder().setName("chain of " + operators);
     graph.addInput(declaration("x")).addOutput(declaration("y"));
@@ -35,7 +38,8 @@ public final class TinyChain {
     String before = "x";
     for (int i = 0; i < operators; i++) {
       String after = i == operators - 1 ? "y" : "v" + i;
-      NodeProto.Builder node = NodeProto.newBuilder().setName("n" + i).addInput(before).addOutput(after);
+      NodeProto.Builder node =
+          NodeProto.newBuilder().setName("n" + i).addInput(before).addOutput(after);
       graph.addNode(i % 2 == 0 ? node.setOpType("Add").addInput("c") : node.setOpType("Relu"));
       before = after;
     }

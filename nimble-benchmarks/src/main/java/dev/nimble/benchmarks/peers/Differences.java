@@ -15,7 +15,8 @@ public final class Differences {
       double y = b.getDouble(i);
       if (Double.compare(x, y) != 0) {
         double difference = Math.abs(x - y) / Math.max(1, Math.abs(y));
-        largest = Math.max(largest, Double.isNaN(difference) ? Double.POSITIVE_INFINITY : difference);
+        largest =
+            Math.max(largest, Double.isNaN(difference) ? Double.POSITIVE_INFINITY : difference);
       }
     }
     return largest;

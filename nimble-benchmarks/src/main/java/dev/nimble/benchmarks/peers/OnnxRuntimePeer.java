@@ -36,8 +36,8 @@ public final class OnnxRuntimePeer implements AutoCloseable {
   }
 
   /**
-   * Opens a session on a model with fixed inputs; empty if ONNX Runtime is not on the class path, has no
-   * library for this machine, or does not take the model.
+   * Opens a session on a model with fixed inputs; empty if ONNX Runtime is not on the class path,
+   * has no library for this machine, or does not take the model.
    */
   public static Optional<OnnxRuntimePeer> open(
       byte[] model, Map<String, Tensor> inputs, int threads) {

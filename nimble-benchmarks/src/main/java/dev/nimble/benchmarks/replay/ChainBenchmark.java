@@ -29,7 +29,10 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** A step of {@link TinyChain}: eager, replay, ONNX Runtime; one operator is the cost of doing nothing. */
+/**
+ * A step of {@link TinyChain}: eager, replay, ONNX Runtime; one operator is the cost of doing
+ * nothing.
+ */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 @Fork(1)

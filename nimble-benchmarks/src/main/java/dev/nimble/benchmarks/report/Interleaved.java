@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Times several actions in turn, round after round, so that a disturbance of the machine meets them all,
- * and takes medians. For ratios; JMH is for single figures.
+ * Times several actions in turn, round after round, so that a disturbance of the machine meets them
+ * all, and takes medians. For ratios; JMH is for single figures.
  */
 public final class Interleaved {
   private Interleaved() {}

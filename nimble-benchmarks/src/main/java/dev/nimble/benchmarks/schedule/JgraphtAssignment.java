@@ -9,7 +9,9 @@ import org.jgrapht.graph.DefaultEdge;
 import org.jgrapht.graph.SimpleDirectedGraph;
 import org.jgrapht.graph.SimpleGraph;
 
-/** Steps 1 to 3 of Nimble's algorithm with JGraphT: reduction, bipartite graph, maximum matching. */
+/**
+ * Steps 1 to 3 of Nimble's algorithm with JGraphT: reduction, bipartite graph, maximum matching.
+ */
 public final class JgraphtAssignment {
   private final SimpleDirectedGraph<Integer, DefaultEdge> graph;
 
@@ -39,8 +41,7 @@ public final class JgraphtAssignment {
       bipartite.addEdge(graph.getEdgeSource(edge), n + graph.getEdgeTarget(edge));
     }
     int matching =
-        new HopcroftKarpMaximumCardinalityBipartiteMatching<>(
-                bipartite, graph.vertexSet(), right)
+        new HopcroftKarpMaximumCardinalityBipartiteMatching<>(bipartite, graph.vertexSet(), right)
             .getMatching()
             .getEdges()
             .size();

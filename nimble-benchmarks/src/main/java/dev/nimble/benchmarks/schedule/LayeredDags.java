@@ -8,8 +8,9 @@ public final class LayeredDags {
   private LayeredDags() {}
 
   /**
-   * Layers of {@code width} nodes. Node j of a layer follows node j of the layer before, so the width is at
-   * most {@code width}, and has on average {@code edges} - 1 further predecessors in the two layers before.
+   * Layers of {@code width} nodes. Node j of a layer follows node j of the layer before, so the
+   * width is at most {@code width}, and has on average {@code edges} - 1 further predecessors in
+   * the two layers before.
    */
   public static Dag of(int nodes, int width, double edges, long seed) {
     Random random = new Random(seed);

@@ -4,7 +4,10 @@ import dev.nimble.device.Device;
 import dev.nimble.device.DeviceProvider;
 import dev.nimble.error.InvalidArgumentException;
 
-/** Opens the CPU device; found by {@link java.util.ServiceLoader}, or made directly to choose workers. */
+/**
+ * Opens the CPU device; found by {@link java.util.ServiceLoader}, or made directly to choose
+ * workers.
+ */
 public final class CpuDeviceProvider implements DeviceProvider {
   private final int workers;
 

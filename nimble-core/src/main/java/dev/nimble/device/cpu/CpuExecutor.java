@@ -32,7 +32,10 @@ final class CpuExecutor implements OperatorExecutor {
     open.incrementAndGet();
   }
 
-  /** A tensor of this executor; {@code memory} is null once released, or if the tensor is the caller's. */
+  /**
+   * A tensor of this executor; {@code memory} is null once released, or if the tensor is the
+   * caller's.
+   */
   private static final class CpuOperand implements Operand {
     private final Tensor tensor;
     private @Nullable ByteBuffer memory;
@@ -108,7 +111,8 @@ final class CpuExecutor implements OperatorExecutor {
   }
 
   private CpuOperand allocate(TensorType type) {
-    int size = (int) Math.min(Integer.MAX_VALUE, (type.sizeBytes() + GRANULE - 1) / GRANULE * GRANULE);
+    int size =
+        (int) Math.min(Integer.MAX_VALUE, (type.sizeBytes() + GRANULE - 1) / GRANULE * GRANULE);
     ArrayDeque<ByteBuffer> reusable = free.get(size);
     ByteBuffer memory =
         reusable == null || reusable.isEmpty() ? HostMemory.allocate(size) : reusable.pop();

@@ -4,7 +4,9 @@ import dev.nimble.graph.Operator;
 import dev.nimble.graph.TensorType;
 import java.util.List;
 
-/** Chooses the kernel for an operator and its types: a fast one if there is one, else the reference. */
+/**
+ * Chooses the kernel for an operator and its types: a fast one if there is one, else the reference.
+ */
 final class CpuKernels {
   private CpuKernels() {}
 

@@ -28,8 +28,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A recorded step on host threads. Recording binds every kernel to its memory, measures each, places the
- * plan's streams on workers and writes one program for each worker; a replay walks the programs.
+ * A recorded step on host threads. Recording binds every kernel to its memory, measures each,
+ * places the plan's streams on workers and writes one program for each worker; a replay walks the
+ * programs.
  */
 final class CpuRecording implements Recording {
   private final AtomicInteger open;
@@ -67,8 +68,7 @@ final class CpuRecording implements Recording {
     resetVariables();
     this.launches = launches(plan);
     int used = Math.min(mostWorkers, plan.streams());
-    int[] workerOf =
-        used <= 1 ? new int[plan.streams()] : placed(plan, used);
+    int[] workerOf = used <= 1 ? new int[plan.streams()] : placed(plan, used);
     this.workers = new Workers(plan.commands(), launches, workerOf, plan.events());
     open.incrementAndGet();
   }
@@ -136,8 +136,9 @@ final class CpuRecording implements Recording {
                     node.outputs().stream().map(v -> tensors[v.id()]).toList(),
                     workspace == null
                         ? null
-                        : at(workspace, TensorType.of(
-                            DataType.U8, Math.toIntExact(workspace.size()))))));
+                        : at(
+                            workspace,
+                            TensorType.of(DataType.U8, Math.toIntExact(workspace.size()))))));
       }
     }
     return all.toArray(Launch[]::new);
@@ -195,8 +196,11 @@ final class CpuRecording implements Recording {
     for (int i = 0; i < launches.length; i++) {
       spans.add(
           new Timeline.Span(
-              launches[i].node(), launches[i].stream(), workers.workerOf(launches[i].stream()),
-              starts[i] - start, ends[i] - start));
+              launches[i].node(),
+              launches[i].stream(),
+              workers.workerOf(launches[i].stream()),
+              starts[i] - start,
+              ends[i] - start));
     }
     spans.sort(Comparator.comparingLong(Timeline.Span::startNanos));
     return new Timeline(ImmutableList.copyOf(spans), total);
@@ -208,7 +212,9 @@ final class CpuRecording implements Recording {
     if (node == null || cause == null) {
       throw new IllegalStateException("a replay failed without a reason", cause);
     }
-    if (cause instanceof InvalidArgumentException) { // contents that no kernel can use: the caller's fault
+    if (cause
+        instanceof
+        InvalidArgumentException) { // contents that no kernel can use: the caller's fault
       return new InvalidArgumentException(
           ((InvalidArgumentException) cause).what(), node.location(), cause);
     }

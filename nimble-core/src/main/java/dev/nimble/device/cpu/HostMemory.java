@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Direct memory, aligned for vector loads. It is freed by the garbage collector once nobody can reach it:
- * freeing it by hand could pull it from under a tensor that a user still holds.
+ * Direct memory, aligned for vector loads. It is freed by the garbage collector once nobody can
+ * reach it: freeing it by hand could pull it from under a tensor that a user still holds.
  */
 final class HostMemory {
   private static final int ALIGNMENT = 256;
@@ -22,7 +22,9 @@ final class HostMemory {
   static ByteBuffer allocate(long sizeBytes) {
     if (sizeBytes > Integer.MAX_VALUE - ALIGNMENT) {
       throw new DeviceException(
-          "the plan needs " + sizeBytes + " bytes in one piece; the CPU device has at most 2 GiB."
+          "the plan needs "
+              + sizeBytes
+              + " bytes in one piece; the CPU device has at most 2 GiB."
               + " Use smaller shapes or a smaller batch");
     }
     try {

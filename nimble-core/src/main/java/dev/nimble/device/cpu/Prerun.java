@@ -1,6 +1,8 @@
 package dev.nimble.device.cpu;
 
-/** Runs every kernel before the step is recorded, so that lazy work is done and run times are known. */
+/**
+ * Runs every kernel before the step is recorded, so that lazy work is done and run times are known.
+ */
 final class Prerun {
   private static final int MOST_PASSES = 4;
   private static final long ENOUGH_NANOS = 300_000_000;

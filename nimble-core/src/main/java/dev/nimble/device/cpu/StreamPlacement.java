@@ -5,9 +5,10 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Places streams on workers. A worker issues the commands of its streams in plan order, so every placement
- * is free of deadlock; the one with the least simulated makespan is taken. All on one worker is among the
- * candidates: where waiting costs more than concurrency gains, nothing is gained by threads.
+ * Places streams on workers. A worker issues the commands of its streams in plan order, so every
+ * placement is free of deadlock; the one with the least simulated makespan is taken. All on one
+ * worker is among the candidates: where waiting costs more than concurrency gains, nothing is
+ * gained by threads.
  */
 final class StreamPlacement {
   /** What handing over from one worker to another costs. */
@@ -47,7 +48,8 @@ final class StreamPlacement {
     int[] greedy = placement.greedy(streams);
     long budget = MOST_SIMULATED_COMMANDS / Math.max(1, commands.size());
     long makespan = placement.improve(greedy, budget);
-    // Threads must pay: measured times are noisy, and a second worker disturbs the first one's caches.
+    // Threads must pay: measured times are noisy, and a second worker disturbs the first one's
+    // caches.
     return makespan < bestMakespan * 95 / 100 ? greedy : best;
   }
 

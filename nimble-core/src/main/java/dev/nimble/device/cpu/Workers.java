@@ -10,18 +10,22 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads of one recording and their programs. Worker 0 is whichever thread calls; the others wait for
- * the next step, spinning briefly and then parked. Steps are numbered; an event or a worker has reached
- * this step when its cell holds the step's number, so nothing is reset between steps.
+ * The threads of one recording and their programs. Worker 0 is whichever thread calls; the others
+ * wait for the next step, spinning briefly and then parked. Steps are numbered; an event or a
+ * worker has reached this step when its cell holds the step's number, so nothing is reset between
+ * steps.
  *
- * <p>A program is an array of ints: a launch's index, or below zero a wait or a signal. Each worker issues
- * the commands of its streams in plan order, in which every event is recorded before it is waited for; so
- * the earliest unfinished command of the plan can always go on, and there is no deadlock.
+ * <p>A program is an array of ints: a launch's index, or below zero a wait or a signal. Each worker
+ * issues the commands of its streams in plan order, in which every event is recorded before it is
+ * waited for; so the earliest unfinished command of the plan can always go on, and there is no
+ * deadlock.
  */
 final class Workers implements AutoCloseable {
   private static final VarHandle INTS = MethodHandles.arrayElementVarHandle(int[].class);
+
   /** Cells are a cache line apart. */
   private static final int PAD = 16;
+
   private static final int SPINS = 4_000;
   private static final int YIELDS = 50;
   private static final long PARK_NANOS = 50_000;
@@ -43,7 +47,10 @@ final class Workers implements AutoCloseable {
   private int failedLaunch;
 
   Workers(
-      List<Command> commands, CpuRecording.Launch[] launches, int[] workerOfStream, int eventCount) {
+      List<Command> commands,
+      CpuRecording.Launch[] launches,
+      int[] workerOfStream,
+      int eventCount) {
     this.launches = launches;
     this.workerOf = workerOfStream;
     this.kernels = new Runnable[launches.length];
@@ -67,7 +74,10 @@ final class Workers implements AutoCloseable {
     }
   }
 
-  /** One program a worker: waits for an own event, and events that no other worker waits for, fall away. */
+  /**
+   * One program a worker: waits for an own event, and events that no other worker waits for, fall
+   * away.
+   */
   private static int[][] programs(
       List<Command> commands, int[] workerOfStream, int workers, int eventCount) {
     int[] recorder = new int[eventCount];
@@ -244,8 +254,8 @@ final class Workers implements AutoCloseable {
   }
 
   /**
-   * Waits until a cell holds {@code number}; gives up if the step is aborted and {@code abortable}. Spins,
-   * then yields, then sleeps in short naps.
+   * Waits until a cell holds {@code number}; gives up if the step is aborted and {@code abortable}.
+   * Spins, then yields, then sleeps in short naps.
    *
    * @return whether the thread was interrupted while it waited, its flag being cleared
    */
