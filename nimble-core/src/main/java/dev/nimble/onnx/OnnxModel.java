@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.OperatorSetIdProto;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedSet;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -156,6 +157,11 @@ public final class OnnxModel {
       }
     }
     throw new InvalidModelException("is not an ONNX model: it imports no operator set");
+  }
+
+  /** The operators of the standard domain that can be imported, in alphabetical order. */
+  public static ImmutableSortedSet<String> supportedOperators() {
+    return OperatorTable.names();
   }
 
   /** The file's name. */

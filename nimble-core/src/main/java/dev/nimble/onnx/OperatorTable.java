@@ -5,6 +5,7 @@ import static dev.nimble.onnx.NodeImport.ints;
 import static dev.nimble.onnx.NodeImport.required;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.graph.Shape;
@@ -53,6 +54,10 @@ final class OperatorTable {
 
   static boolean supports(String operator) {
     return BUILDERS.containsKey(operator);
+  }
+
+  static ImmutableSortedSet<String> names() {
+    return ImmutableSortedSet.copyOf(BUILDERS.keySet());
   }
 
   static Builder of(String operator) {

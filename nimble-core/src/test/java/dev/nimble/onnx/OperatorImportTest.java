@@ -15,9 +15,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
@@ -30,6 +33,7 @@ class OperatorImportTest {
   private record Held(Tensor contents) {}
 
   private final List<DynamicTest> tests = new ArrayList<>();
+  private final Set<String> operators = new TreeSet<>();
   private final Random random = new Random(SEED);
   private int opset;
 
@@ -80,6 +84,7 @@ class OperatorImportTest {
 
   private void node(
       int outputs, String operator, Object[] attributes, @Nullable Object... operands) {
+    operators.add(operator);
     ModelMaker maker = new ModelMaker(opset);
     List<Tensor> inputs = new ArrayList<>();
     List<String> names = new ArrayList<>();
@@ -138,9 +143,31 @@ class OperatorImportTest {
     }
   }
 
+  @Test
+  void everySupportedOperatorIsTested() {
+    List<Stream<DynamicTest>> all =
+        List.of(
+            functionsOfOneOperand(),
+            clipByAttributesAndOperands(),
+            functionsOfSeveralOperands(),
+            reductions(),
+            softmaxBeforeAndAfterOpset13(),
+            normalisations(),
+            products(),
+            convolutions(),
+            pools(),
+            resampling(),
+            movement(),
+            constants(),
+            halfPrecision(),
+            shapesThatFollowFromOtherShapes());
+    assertThat(all).allMatch(some -> some.findAny().isPresent());
+    assertThat(operators).isEqualTo(OnnxModel.supportedOperators());
+  }
+
   @TestFactory
   Stream<DynamicTest> functionsOfOneOperand() {
-    for (int version : new int[] {7, 13, 20}) {
+    for (int version : new int[] {7, 13, 20, 22}) {
       opset = version;
       for (String operator :
           List.of(
@@ -229,7 +256,7 @@ class OperatorImportTest {
 
   @TestFactory
   Stream<DynamicTest> functionsOfSeveralOperands() {
-    for (int version : new int[] {7, 14, 20}) {
+    for (int version : new int[] {7, 14, 20, 22}) {
       opset = version;
       for (String operator : List.of("Add", "Sub", "Mul", "Div")) {
         node(operator, with(), x(2, 3, 4), x(3, 1));
@@ -415,7 +442,7 @@ class OperatorImportTest {
 
   @TestFactory
   Stream<DynamicTest> convolutions() {
-    for (int version : new int[] {7, 11, 20}) {
+    for (int version : new int[] {7, 11, 20, 22}) {
       opset = version;
       node("Conv", with(), x(1, 2, 5, 6), x(3, 2, 3, 3));
       node(
@@ -467,7 +494,7 @@ class OperatorImportTest {
 
   @TestFactory
   Stream<DynamicTest> pools() {
-    for (int version : new int[] {7, 10, 12, 19}) {
+    for (int version : new int[] {7, 10, 12, 19, 22}) {
       opset = version;
       for (String operator : List.of("MaxPool", "AveragePool")) {
         node(operator, with("kernel_shape", ints(2, 2)), x(1, 2, 5, 6));
