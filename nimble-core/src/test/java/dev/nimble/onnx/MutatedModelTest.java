@@ -32,7 +32,6 @@ import org.junit.jupiter.api.TestFactory;
  * weights made inputs, so that nearly every byte is structure.
  */
 class MutatedModelTest {
-  private static final int ROUNDS = Integer.getInteger("nimble.rounds", 40);
   private static final ImportLimits LIMITS = ImportLimits.defaults().withComputedBytes(1 << 24);
   private static final long[] NUMBERS = {
     0,
@@ -60,6 +59,7 @@ class MutatedModelTest {
   @TestFactory
   Stream<DynamicTest> bytesFlipped() {
     return overModels(
+        40,
         (model, random) -> {
           byte[] bytes = model.toByteArray();
           for (int k = 1 + random.nextInt(4); k > 0; k--) {
@@ -72,6 +72,7 @@ class MutatedModelTest {
   @TestFactory
   Stream<DynamicTest> bytesCutOutOrDoubled() {
     return overModels(
+        40,
         (model, random) -> {
           byte[] bytes = model.toByteArray();
           int from = random.nextInt(bytes.length);
@@ -86,6 +87,7 @@ class MutatedModelTest {
   @TestFactory
   Stream<DynamicTest> truncated() {
     return overModels(
+        20,
         (model, random) -> {
           byte[] bytes = model.toByteArray();
           return Arrays.copyOf(bytes, random.nextInt(bytes.length));
@@ -95,6 +97,7 @@ class MutatedModelTest {
   @TestFactory
   Stream<DynamicTest> fieldsChanged() {
     return overModels(
+        120,
         (model, random) -> {
           ModelProto.Builder changed = model.toBuilder();
           for (int k = 1 + random.nextInt(3); k > 0; k--) {
@@ -167,7 +170,7 @@ class MutatedModelTest {
   }
 
   private static void changeAttribute(AttributeProto.Builder attribute, Random random) {
-    switch (random.nextInt(6)) {
+    switch (random.nextInt(8)) {
       case 0:
         attribute.setType(AttributeProto.AttributeType.forNumber(random.nextInt(12)));
         break;
@@ -176,6 +179,12 @@ class MutatedModelTest {
         break;
       case 2:
         attribute.addInts(number(random));
+        break;
+      case 3:
+        if (attribute.getIntsCount() > 0) {
+          List<Long> shorter = attribute.getIntsList().subList(1, attribute.getIntsCount());
+          attribute.clearInts().addAllInts(List.copyOf(shorter));
+        }
         break;
       default:
         attribute.setI(number(random)).setF(random.nextBoolean() ? Float.NaN : number(random));
@@ -220,18 +229,18 @@ class MutatedModelTest {
     byte[] of(ModelProto model, Random random);
   }
 
-  private static Stream<DynamicTest> overModels(Mutation mutation) {
+  private static Stream<DynamicTest> overModels(int rounds, Mutation mutation) {
     return Stream.of(RealModels.values())
-        .map(real -> DynamicTest.dynamicTest(real.name(), () -> run(real, mutation)));
+        .map(real -> DynamicTest.dynamicTest(real.name(), () -> run(real, rounds, mutation)));
   }
 
-  private static void run(RealModels real, Mutation mutation) {
+  private static void run(RealModels real, int rounds, Mutation mutation) {
     ModelProto bare = BARE.computeIfAbsent(real, MutatedModelTest::bare);
     byte[] sound = bare.toByteArray();
     OnnxModel soundModel = OnnxModel.parse(sound, "bare", LIMITS);
     assertThat(soundModel.graph(real.dimensions(0)).nodes()).isNotEmpty();
     Seeds.forEach(
-        ROUNDS,
+        rounds,
         (random, seed) -> {
           byte[] bytes = mutation.of(bare, random);
           try {
