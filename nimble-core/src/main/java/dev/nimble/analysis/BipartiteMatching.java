@@ -3,15 +3,18 @@ package dev.nimble.analysis;
 import java.util.Arrays;
 
 /**
- * A matching of the bipartite graph that has a left node x_u and a right node y_u for each node u of a DAG,
- * and the edge (x_u, y_v) for each edge u to v: each node is followed by at most one, and follows at most
- * one [Nimble, Algorithm 1, steps 2 and 3].
+ * A matching of the bipartite graph that has a left node x_u and a right node y_u for each node u
+ * of a DAG, and an edge (x_u, y_v) for each edge or each path from u to v: each node is followed by
+ * at most one, and follows at most one [Nimble, Algorithm 1, steps 2 and 3]. So it is a cover of
+ * the nodes by chains. {@link Augmentation} makes it grow.
  */
 final class BipartiteMatching {
   /** The node matched to x_u (its follower), or -1. */
   final int[] follower;
+
   /** The node matched to y_v (whom it follows), or -1. */
   final int[] leader;
+
   private int size;
 
   private BipartiteMatching(int nodes) {
@@ -21,19 +24,30 @@ final class BipartiteMatching {
     Arrays.fill(leader, -1);
   }
 
-  /** A maximum matching, by Hopcroft and Karp: O(E sqrt(V)). Searches start from free right nodes. */
-  static BipartiteMatching maximum(Dag dag) {
+  /** A maximal matching of the edges of {@code dag}: each node follows the latest that is free. */
+  static BipartiteMatching greedy(Dag dag) {
     BipartiteMatching matching = new BipartiteMatching(dag.nodes());
-    matching.greedy(dag);
-    Phase phase = new Phase(dag, matching);
-    while (phase.layer()) {
-      phase.augment();
+    int[] flat = dag.flatPredecessors();
+    for (int v = 0; v < dag.nodes(); v++) {
+      for (int i = dag.start(v + 1) - 1; i >= dag.start(v); i--) {
+        if (matching.follower[flat[i]] < 0) {
+          matching.match(flat[i], v);
+          matching.size++;
+          break;
+        }
+      }
     }
     return matching;
   }
 
+  /** How many pairs are matched. */
   int size() {
     return size;
+  }
+
+  /** How many chains the pairs make of the nodes. */
+  int chains() {
+    return leader.length - size;
   }
 
   void match(int leading, int following) {
@@ -46,102 +60,13 @@ final class BipartiteMatching {
     size++;
   }
 
-  private void greedy(Dag dag) {
-    int[] flat = dag.flatPredecessors();
-    for (int v = 0; v < dag.nodes(); v++) {
-      for (int i = dag.start(v + 1) - 1; i >= dag.start(v); i--) {
-        if (follower[flat[i]] < 0) {
-          match(flat[i], v);
-          size++;
-          break;
-        }
-      }
+  /** Numbers the chains from 0, in the order of their first nodes; the chain of each node. */
+  int[] numberedChains() {
+    int[] chainOf = new int[leader.length];
+    int chains = 0;
+    for (int v = 0; v < chainOf.length; v++) {
+      chainOf[v] = leader[v] < 0 ? chains++ : chainOf[leader[v]];
     }
-  }
-
-  /** One round: layers by breadth-first search, then disjoint shortest augmenting paths. */
-  private static final class Phase {
-    private final Dag dag;
-    private final int[] flat;
-    private final BipartiteMatching m;
-    /** The layer of each right node, or -1. */
-    private final int[] layer;
-    private final int[] queue;
-    private final int[] next;
-    private final int[] stack;
-    private int lastLayer;
-
-    Phase(Dag dag, BipartiteMatching matching) {
-      this.dag = dag;
-      this.flat = dag.flatPredecessors();
-      this.m = matching;
-      this.layer = new int[dag.nodes()];
-      this.queue = new int[dag.nodes()];
-      this.next = new int[dag.nodes()];
-      this.stack = new int[dag.nodes() + 1];
-    }
-
-    /** Finds the layers up to the first free left node; false if none can be reached. */
-    boolean layer() {
-      int tail = 0;
-      for (int v = 0; v < dag.nodes(); v++) {
-        layer[v] = -1;
-        next[v] = dag.start(v);
-        if (m.leader[v] < 0 && dag.inDegree(v) > 0) {
-          layer[v] = 0;
-          queue[tail++] = v;
-        }
-      }
-      lastLayer = Integer.MAX_VALUE;
-      for (int head = 0; head < tail && layer[queue[head]] < lastLayer; head++) {
-        int v = queue[head];
-        for (int i = dag.start(v); i < dag.start(v + 1); i++) {
-          int w = m.follower[flat[i]];
-          if (w < 0) {
-            lastLayer = layer[v];
-          } else if (layer[w] < 0) {
-            layer[w] = layer[v] + 1;
-            queue[tail++] = w;
-          }
-        }
-      }
-      return lastLayer < Integer.MAX_VALUE;
-    }
-
-    void augment() {
-      for (int v = 0; v < dag.nodes(); v++) {
-        if (layer[v] == 0 && m.leader[v] < 0) {
-          search(v);
-        }
-      }
-    }
-
-    private void search(int root) {
-      int depth = 0;
-      stack[0] = root;
-      while (depth >= 0) {
-        int v = stack[depth];
-        if (next[v] == dag.start(v + 1)) {
-          layer[v] = -1; // leads nowhere in this round
-          depth--;
-          continue;
-        }
-        int u = flat[next[v]++];
-        int w = m.follower[u];
-        if (w < 0 && layer[v] <= lastLayer) {
-          for (int d = depth; d >= 0; d--) { // flip: each node on the stack follows its last candidate
-            int node = stack[d];
-            int leading = flat[next[node] - 1];
-            m.match(leading, node);
-            layer[node] = -1;
-          }
-          m.size++;
-          return;
-        }
-        if (w >= 0 && layer[w] == layer[v] + 1 && layer[w] <= lastLayer) {
-          stack[++depth] = w;
-        }
-      }
-    }
+    return chainOf;
   }
 }

@@ -1,8 +1,9 @@
 package dev.nimble.analysis;
 
 /**
- * Longest paths of a DAG whose nodes have lengths: for each node the longest path that begins with it. The
- * longest of all is a lower bound on the makespan, however many streams there are. O(V + E).
+ * Longest paths of a DAG whose nodes have lengths: for each node the longest path that begins with
+ * it. The longest of all is a lower bound on the makespan, however many streams there are. O(V +
+ * E).
  */
 public final class CriticalPath {
   private final long[] toSink;

@@ -3,8 +3,8 @@ package dev.nimble.analysis;
 import java.util.Arrays;
 
 /**
- * An immutable directed acyclic graph whose numbering is a topological order: every edge goes from a lower
- * to a higher number. Edges are stored once each, by head, in two flat arrays.
+ * An immutable directed acyclic graph whose numbering is a topological order: every edge goes from
+ * a lower to a higher number. Edges are stored once each, by head, in two flat arrays.
  */
 public final class Dag {
   private final int nodes;
@@ -18,11 +18,11 @@ public final class Dag {
   }
 
   /**
-   * Returns the graph in which node {@code v} has the predecessors {@code predecessors[v]}; repeated ones
-   * count once. O(V + E log E).
+   * Returns the graph in which node {@code v} has the predecessors {@code predecessors[v]};
+   * repeated ones count once. O(V + E log E).
    *
-   * @throws IllegalArgumentException if a predecessor of a node is not a lower number: the numbering is not
-   *     topological, as on a cycle
+   * @throws IllegalArgumentException if a predecessor of a node is not a lower number: the
+   *     numbering is not topological, as on a cycle
    */
   public static Dag of(int[][] predecessors) {
     int n = predecessors.length;
@@ -88,6 +88,11 @@ public final class Dag {
   /** Where the predecessors of {@code v} begin in {@link #flatPredecessors}; {@code v} may be V. */
   int start(int v) {
     return starts[v];
+  }
+
+  /** {@link #start} of every node, and of V. Not to be modified. */
+  int[] starts() {
+    return starts;
   }
 
   /** The predecessors of all nodes, one after the other. Not to be modified. */

@@ -6,8 +6,9 @@ import java.util.PriorityQueue;
 
 /**
  * Places the nodes of a DAG on a bounded number of streams by list scheduling: of the nodes whose
- * predecessors are placed, the one with the longest path to a sink goes next, to the stream on which it can
- * start first; of equal streams, one whose last node is a predecessor, which saves a synchronisation.
+ * predecessors are placed, the one with the longest path to a sink goes next, to the stream on
+ * which it can start first; of equal streams, one whose last node is a predecessor, which saves a
+ * synchronisation.
  */
 public final class ListSchedule {
   private final int[] streamOf;
@@ -19,8 +20,8 @@ public final class ListSchedule {
   }
 
   /**
-   * Schedules {@code dag}, whose nodes run for {@code lengths}, none negative, on {@code streams} streams.
-   * O(V log V + V streams + E).
+   * Schedules {@code dag}, whose nodes run for {@code lengths}, none negative, on {@code streams}
+   * streams. O(V log V + V streams + E).
    */
   public static ListSchedule of(Dag dag, long[] lengths, int streams) {
     int n = dag.nodes();

@@ -3,9 +3,10 @@ package dev.nimble.analysis;
 import com.google.common.primitives.ImmutableIntArray;
 
 /**
- * The fewest synchronisations that make streams respect a DAG: the transitive reduction of dependencies and
- * stream order together, without the edges that stream order itself gives. No smaller set does, since the
- * reduction of a DAG is unique: any set that orders the same pairs contains it.
+ * The fewest synchronisations that make streams respect a DAG: the transitive reduction of
+ * dependencies and stream order together, without the edges that stream order itself gives. No
+ * smaller set does, since the reduction of a DAG is unique: any set that orders the same pairs
+ * contains it.
  *
  * @param from for each synchronisation the node that must finish
  * @param to and the node that must wait; rising in launch order of {@code to}, then of {@code from}

@@ -33,14 +33,9 @@ record NimblePolicy(int mostStreams) implements SchedulingPolicy {
   }
 
   private static String inWords(PathCover.Optimality optimality) {
-    switch (optimality) {
-      case BOTH:
-        return "fewest syncs and fewest streams, both proved";
-      case FEWEST_CHAINS_AT_FEWEST_SYNCS:
-        return "fewest syncs, and fewest streams at that number of syncs; more streams than the width";
-      default:
-        return "fewest syncs; chains were not joined, for the graph is very large and wide";
-    }
+    return optimality == PathCover.Optimality.BOTH
+        ? "fewest syncs and fewest streams, both proved"
+        : "fewest syncs, and fewest streams at that number of syncs; more streams than the width";
   }
 
   /** Relative run times: what is measured, else what the kernels demand; never 0, so that order counts. */
