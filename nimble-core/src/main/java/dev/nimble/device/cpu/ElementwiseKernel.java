@@ -13,6 +13,8 @@ import dev.nimble.op.Elementwise;
 import dev.nimble.op.FusedElementwise;
 import dev.nimble.op.KernelChoice;
 import dev.nimble.op.Unary;
+import dev.nimble.op.UnaryFunction;
+import java.nio.FloatBuffer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -95,40 +97,42 @@ final class ElementwiseKernel implements CpuKernel {
     if (n > TINY || steps.size() > 1) {
       return null;
     }
-    Tensor x = in.get(0);
+    FloatBuffer x = in.get(0).floats();
+    FloatBuffer z = out.floats();
     Operator operator = steps.get(0).operator();
     if (operator instanceof Unary) {
-      Unary unary = (Unary) operator;
-      switch (unary.function()) {
-        case RELU:
-          return () -> {
-            for (int i = 0; i < n; i++) {
-              out.floats().put(i, Math.max(x.floats().get(i), 0f));
-            }
-          };
-        default:
-          return null;
-      }
+      return ((Unary) operator).function() == UnaryFunction.RELU ? () -> relu(x, z, n) : null;
     }
-    Tensor y = in.get(1);
-    if (!x.type().equals(y.type())) {
+    FloatBuffer y = in.get(1).floats();
+    if (!in.get(0).type().equals(in.get(1).type())) {
       return null;
     }
     switch (((Binary) operator).function()) {
       case ADD:
-        return () -> {
-          for (int i = 0; i < n; i++) {
-            out.floats().put(i, x.floats().get(i) + y.floats().get(i));
-          }
-        };
+        return () -> add(x, y, z, n);
       case MUL:
-        return () -> {
-          for (int i = 0; i < n; i++) {
-            out.floats().put(i, x.floats().get(i) * y.floats().get(i));
-          }
-        };
+        return () -> multiply(x, y, z, n);
       default:
         return null;
+    }
+  }
+
+  private static void relu(FloatBuffer x, FloatBuffer z, int n) {
+    for (int i = 0; i < n; i++) {
+      float value = x.get(i);
+      z.put(i, value <= 0f ? 0f : value); // as Math.max(value, 0f), which is slow outside vector loops
+    }
+  }
+
+  private static void add(FloatBuffer x, FloatBuffer y, FloatBuffer z, int n) {
+    for (int i = 0; i < n; i++) {
+      z.put(i, x.get(i) + y.get(i));
+    }
+  }
+
+  private static void multiply(FloatBuffer x, FloatBuffer y, FloatBuffer z, int n) {
+    for (int i = 0; i < n; i++) {
+      z.put(i, x.get(i) * y.get(i));
     }
   }
 
