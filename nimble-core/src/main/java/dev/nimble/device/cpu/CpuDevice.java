@@ -2,8 +2,8 @@ package dev.nimble.device.cpu;
 
 import dev.nimble.device.Device;
 import dev.nimble.device.Recording;
+import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
-import dev.nimble.graph.Operand;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
@@ -12,10 +12,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** The host as a device. */
 final class CpuDevice implements Device {
   private final int workers;
+  private final StreamPlacement placement;
   private final AtomicInteger open = new AtomicInteger();
+  private volatile boolean closed;
 
-  CpuDevice(int workers) {
+  CpuDevice(int workers, StreamPlacement placement) {
     this.workers = workers;
+    this.placement = placement;
   }
 
   @Override
@@ -30,25 +33,25 @@ final class CpuDevice implements Device {
 
   @Override
   public KernelChoices select(Graph graph) {
-    return KernelChoices.of(
-        name(),
-        graph,
-        node ->
-            CpuKernels.of(
-                    node.operator(),
-                    node.inputs().stream().map(Operand::type).toList(),
-                    node.outputs().stream().map(Operand::type).toList())
-                .choice());
+    return KernelChoices.of(name(), graph, node -> CpuKernels.of(node).choice());
   }
 
   @Override
   public Recording record(ExecutionPlan plan) {
-    return new CpuRecording(plan, workers, open);
+    checkOpen();
+    return new CpuRecording(plan, placement, workers, open);
   }
 
   @Override
   public OperatorExecutor eager() {
+    checkOpen();
     return new CpuExecutor(open);
+  }
+
+  private void checkOpen() {
+    if (closed) {
+      throw new InvalidArgumentException("the device is closed");
+    }
   }
 
   @Override
@@ -57,5 +60,7 @@ final class CpuDevice implements Device {
   }
 
   @Override
-  public void close() {}
+  public void close() {
+    closed = true;
+  }
 }

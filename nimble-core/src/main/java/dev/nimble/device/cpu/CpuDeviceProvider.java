@@ -44,6 +44,6 @@ public final class CpuDeviceProvider implements DeviceProvider {
     if (ordinal != 0) {
       throw new InvalidArgumentException("there is one CPU device, cpu:0, and no cpu:" + ordinal);
     }
-    return new CpuDevice(workers);
+    return new CpuDevice(workers, new MeasuredPlacement());
   }
 }

@@ -1,5 +1,6 @@
 package dev.nimble.device.cpu;
 
+import dev.nimble.error.DeviceException;
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.Location;
@@ -19,12 +20,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Eager execution on the host. Released memory serves later tensors of the same size. */
+/**
+ * Eager execution on the host. Released memory serves later tensors of the same size, as in the
+ * caching allocators of deep-learning frameworks.
+ */
 final class CpuExecutor implements OperatorExecutor {
   private static final int GRANULE = 256;
 
   private final AtomicInteger open;
-  private final Map<Integer, ArrayDeque<ByteBuffer>> free = new HashMap<>();
+  private final Map<Long, ArrayDeque<ByteBuffer>> free = new HashMap<>();
   private boolean closed;
 
   CpuExecutor(AtomicInteger open) {
@@ -32,15 +36,15 @@ final class CpuExecutor implements OperatorExecutor {
     open.incrementAndGet();
   }
 
-  /**
-   * A tensor of this executor; {@code memory} is null once released, or if the tensor is the
-   * caller's.
-   */
+  /** A tensor of an executor; one that the caller gave has no memory to reuse. */
   private static final class CpuOperand implements Operand {
+    private final CpuExecutor owner;
     private final Tensor tensor;
-    private @Nullable ByteBuffer memory;
+    private final @Nullable ByteBuffer memory;
+    private boolean released;
 
-    CpuOperand(Tensor tensor, @Nullable ByteBuffer memory) {
+    CpuOperand(CpuExecutor owner, Tensor tensor, @Nullable ByteBuffer memory) {
+      this.owner = owner;
       this.tensor = tensor;
       this.memory = memory;
     }
@@ -54,13 +58,15 @@ final class CpuExecutor implements OperatorExecutor {
   @Override
   public Operand upload(Tensor contents) {
     checkOpen();
-    return new CpuOperand(contents, null);
+    return new CpuOperand(this, contents, null);
   }
 
   @Override
   public Operand variable(Tensor initial) {
     checkOpen();
-    return new CpuOperand(initial.copy(), null);
+    CpuOperand variable = allocate(initial.type());
+    variable.tensor.copyFrom(initial);
+    return variable;
   }
 
   @Override
@@ -87,17 +93,21 @@ final class CpuExecutor implements OperatorExecutor {
       results.add(result);
     }
     long workspaceBytes = kernel.choice().workspaceBytes();
-    CpuOperand workspace =
-        workspaceBytes == 0
-            ? null
-            : allocate(TensorType.of(DataType.U8, Math.toIntExact(workspaceBytes)));
+    CpuOperand workspace = workspaceBytes == 0 ? null : scratch(workspaceBytes);
+    boolean done = false;
     try {
       kernel.bind(inputs, outputs, workspace == null ? null : workspace.tensor).run();
+      done = true;
     } catch (InvalidArgumentException e) {
       throw new InvalidArgumentException(e.what(), location(operator, inputTypes), e);
+    } catch (RuntimeException e) {
+      throw new DeviceException("the kernel failed: " + e, location(operator, inputTypes), e);
     } finally {
       if (workspace != null) {
         release(workspace);
+      }
+      if (!done) {
+        results.forEach(this::release);
       }
     }
     return results;
@@ -110,20 +120,34 @@ final class CpuExecutor implements OperatorExecutor {
         types.stream().map(TensorType::toString).collect(Collectors.joining(", ")));
   }
 
-  private CpuOperand allocate(TensorType type) {
-    int size =
-        (int) Math.min(Integer.MAX_VALUE, (type.sizeBytes() + GRANULE - 1) / GRANULE * GRANULE);
-    ArrayDeque<ByteBuffer> reusable = free.get(size);
-    ByteBuffer memory =
-        reusable == null || reusable.isEmpty() ? HostMemory.allocate(size) : reusable.pop();
-    return new CpuOperand(Tensor.wrap(type, memory), memory);
+  private CpuOperand scratch(long bytes) {
+    if (bytes > Integer.MAX_VALUE) {
+      throw new DeviceException("a kernel's workspace of " + bytes + " bytes exceeds 2 GiB");
+    }
+    return allocate(TensorType.of(DataType.U8, (int) bytes));
   }
 
-  private static Tensor tensorOf(Operand operand) {
-    if (!(operand instanceof CpuOperand)) {
-      throw new InvalidArgumentException("an operand belongs to another device: " + operand);
+  private CpuOperand allocate(TensorType type) {
+    long size = (type.sizeBytes() + GRANULE - 1) / GRANULE * GRANULE;
+    ArrayDeque<ByteBuffer> reusable = free.get(size);
+    ByteBuffer memory =
+        reusable == null || reusable.isEmpty()
+            ? HostMemory.allocate(size, "a tensor of " + type)
+            : reusable.pop();
+    return new CpuOperand(this, Tensor.wrap(type, memory), memory);
+  }
+
+  private Tensor tensorOf(Operand operand) {
+    if (!(operand instanceof CpuOperand) || ((CpuOperand) operand).owner != this) {
+      throw new InvalidArgumentException(
+          "an operand of type " + operand.type() + " belongs to another executor");
     }
-    return ((CpuOperand) operand).tensor;
+    CpuOperand own = (CpuOperand) operand;
+    if (own.released) {
+      throw new InvalidArgumentException(
+          "an operand of type " + operand.type() + " was released and may not be used again");
+    }
+    return own.tensor;
   }
 
   @Override
@@ -134,13 +158,13 @@ final class CpuExecutor implements OperatorExecutor {
 
   @Override
   public void release(Operand operand) {
-    if (operand instanceof CpuOperand) {
+    if (operand instanceof CpuOperand && ((CpuOperand) operand).owner == this) {
       CpuOperand own = (CpuOperand) operand;
       ByteBuffer memory = own.memory;
-      if (memory != null) {
-        own.memory = null;
-        free.computeIfAbsent(memory.capacity(), size -> new ArrayDeque<>()).push(memory);
+      if (!own.released && memory != null && !closed) {
+        free.computeIfAbsent((long) memory.capacity(), size -> new ArrayDeque<>()).push(memory);
       }
+      own.released = true;
     }
   }
 

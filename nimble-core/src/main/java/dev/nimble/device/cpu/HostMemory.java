@@ -17,12 +17,14 @@ final class HostMemory {
   /**
    * Allocates zeroed memory.
    *
+   * @param what what it is for, in errors
    * @throws DeviceException if it exceeds 2 GiB or the JVM's limit on direct memory
    */
-  static ByteBuffer allocate(long sizeBytes) {
+  static ByteBuffer allocate(long sizeBytes, String what) {
     if (sizeBytes > Integer.MAX_VALUE - ALIGNMENT) {
       throw new DeviceException(
-          "the plan needs "
+          what
+              + " needs "
               + sizeBytes
               + " bytes in one piece; the CPU device has at most 2 GiB."
               + " Use smaller shapes or a smaller batch");
@@ -34,7 +36,11 @@ final class HostMemory {
       return aligned.slice().order(ByteOrder.nativeOrder());
     } catch (OutOfMemoryError e) {
       throw new DeviceException(
-          "cannot allocate " + sizeBytes + " bytes of direct memory; raise -XX:MaxDirectMemorySize",
+          what
+              + " needs "
+              + sizeBytes
+              + " bytes of direct memory, and the JVM's limit on that is reached;"
+              + " raise -XX:MaxDirectMemorySize or close other recordings",
           Location.NOWHERE,
           e);
     }

@@ -4,6 +4,7 @@ import dev.nimble.graph.Operator;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.op.Elementwise;
+import dev.nimble.op.FusedElementwise;
 import dev.nimble.op.Identity;
 import dev.nimble.op.KernelChoice;
 import dev.nimble.op.Reshape;
@@ -22,7 +23,7 @@ record ReferenceKernel(Operator operator, List<TensorType> inputs, List<TensorTy
     if (operator instanceof Reshape || operator instanceof Identity) {
       return choice.asView();
     }
-    return operator instanceof Elementwise
+    return operator instanceof Elementwise || operator instanceof FusedElementwise
         ? choice.inPlaceOver(sameAsOutput(inputs, outputs))
         : choice;
   }

@@ -1,7 +1,10 @@
 package dev.nimble.device.cpu;
 
+import dev.nimble.error.DeviceException;
+import dev.nimble.error.Location;
 import dev.nimble.graph.Node;
 import dev.nimble.plan.Command;
+import dev.nimble.plan.ExecutionPlan;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
@@ -30,7 +33,7 @@ final class Workers implements AutoCloseable {
   private static final int YIELDS = 50;
   private static final long PARK_NANOS = 50_000;
 
-  private final CpuRecording.Launch[] launches;
+  private final BoundStep.Launch[] launches;
   private final Runnable[] kernels;
   private final int[] workerOf;
   private final int[][] programs;
@@ -46,13 +49,15 @@ final class Workers implements AutoCloseable {
   private @Nullable Throwable failure;
   private int failedLaunch;
 
-  Workers(
-      List<Command> commands,
-      CpuRecording.Launch[] launches,
-      int[] workerOfStream,
-      int eventCount) {
+  /**
+   * Starts the threads.
+   *
+   * @param workerOfStream the worker of each stream; the highest says how many there are
+   * @throws DeviceException if a thread cannot be started; no thread is left then
+   */
+  Workers(ExecutionPlan plan, BoundStep.Launch[] launches, int[] workerOfStream) {
     this.launches = launches;
-    this.workerOf = workerOfStream;
+    this.workerOf = workerOfStream.clone();
     this.kernels = new Runnable[launches.length];
     for (int i = 0; i < launches.length; i++) {
       kernels[i] = launches[i].kernel();
@@ -61,8 +66,8 @@ final class Workers implements AutoCloseable {
     for (int worker : workerOfStream) {
       count = Math.max(count, worker + 1);
     }
-    this.programs = programs(commands, workerOfStream, count, eventCount);
-    this.events = new int[(eventCount + 1) * PAD];
+    this.programs = programs(plan.commands(), workerOf, count, plan.events());
+    this.events = new int[(plan.events() + 1) * PAD];
     this.finished = new int[(count + 1) * PAD];
     this.parked = new int[(count + 1) * PAD];
     this.threads = new Thread[count];
@@ -70,7 +75,21 @@ final class Workers implements AutoCloseable {
       int own = worker;
       threads[worker] = new Thread(() -> serve(own), "nimble-cpu-worker-" + worker);
       threads[worker].setDaemon(true);
-      threads[worker].start();
+    }
+    start();
+  }
+
+  private void start() {
+    try {
+      for (int worker = 1; worker < threads.length; worker++) {
+        threads[worker].start();
+      }
+    } catch (OutOfMemoryError e) {
+      close();
+      throw new DeviceException(
+          "cannot start " + (threads.length - 1) + " threads; use fewer workers",
+          Location.NOWHERE,
+          e);
     }
   }
 
@@ -120,6 +139,7 @@ final class Workers implements AutoCloseable {
         .toArray(int[][]::new);
   }
 
+  /** Which worker issues the commands of {@code stream}. */
   int workerOf(int stream) {
     return workerOf[stream];
   }
@@ -132,6 +152,7 @@ final class Workers implements AutoCloseable {
     return runTogether();
   }
 
+  /** As {@link #run}, and notes when each launch started and ended. */
   boolean runTimed(long[] startOf, long[] endOf) {
     starts = startOf;
     ends = endOf;
@@ -202,6 +223,7 @@ final class Workers implements AutoCloseable {
     INTS.setVolatile(parked, worker * PAD, 1);
     while (step == done && !closing) {
       LockSupport.park(this);
+      Thread.interrupted(); // a stray interrupt must not turn parking into spinning
     }
     INTS.setVolatile(parked, worker * PAD, 0);
     return step;
@@ -294,7 +316,7 @@ final class Workers implements AutoCloseable {
     boolean interrupted = false;
     for (int worker = 1; worker < threads.length; worker++) {
       LockSupport.unpark(threads[worker]);
-      while (threads[worker].isAlive()) {
+      while (threads[worker].isAlive()) { // false also if it was never started
         try {
           threads[worker].join();
         } catch (InterruptedException e) {
