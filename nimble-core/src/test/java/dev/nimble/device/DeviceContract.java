@@ -128,6 +128,11 @@ public abstract class DeviceContract {
     };
   }
 
+  private static RandomGraphs.Style style(Random random) {
+    RandomGraphs.Style style = RandomGraphs.Style.ofNodes(5 + random.nextInt(60));
+    return random.nextInt(3) == 0 ? style : style.withVariables();
+  }
+
   // Steps.
 
   private static void write(Recording recording, List<Tensor> inputs) {
@@ -183,7 +188,7 @@ public abstract class DeviceContract {
     Seeds.forEach(
         randomGraphs(),
         (random, seed) -> {
-          Graph graph = RandomGraphs.of(random, 5 + random.nextInt(60));
+          Graph graph = RandomGraphs.of(random, style(random).withJumps());
           for (SchedulingPolicy policy : policies(seed)) {
             try (Recording recording = device.record(plan(graph, policy));
                 EagerGraph eager = new EagerGraph(graph, device)) {
@@ -209,7 +214,7 @@ public abstract class DeviceContract {
     Seeds.forEach(
         randomGraphs(),
         (random, seed) -> {
-          Graph graph = RandomGraphs.of(random, 5 + random.nextInt(60));
+          Graph graph = RandomGraphs.of(random, style(random));
           ReferenceExecutor reference = new ReferenceExecutor(graph);
           try (Recording recording = record(graph)) {
             for (int s = 0; s < 3; s++) {
@@ -233,7 +238,7 @@ public abstract class DeviceContract {
     Seeds.forEach(
         randomGraphs(),
         (random, seed) -> {
-          Graph graph = RandomGraphs.of(random, 5 + random.nextInt(60));
+          Graph graph = RandomGraphs.of(random, style(random));
           ReferenceExecutor reference = new ReferenceExecutor(graph);
           try (EagerGraph eager = new EagerGraph(graph, device)) {
             for (int s = 0; s < 3; s++) {
@@ -502,7 +507,7 @@ public abstract class DeviceContract {
 
   @Test
   public final void recordingsMayBeReplayedByThreadsOfTheirOwn() throws Exception {
-    Graph graph = RandomGraphs.of(new Random(11), 60);
+    Graph graph = RandomGraphs.of(new Random(11), RandomGraphs.Style.ofNodes(60));
     ExecutorService threads = Executors.newFixedThreadPool(3);
     try {
       List<Future<Void>> results = new ArrayList<>();
@@ -538,7 +543,7 @@ public abstract class DeviceContract {
   @Test
   public final void aTimedReplayIsAReplayAndItsTimesRespectDependencies() {
     Random random = new Random(12);
-    Graph graph = RandomGraphs.of(random, 40);
+    Graph graph = RandomGraphs.of(random, RandomGraphs.Style.ofNodes(40).withVariables());
     ExecutionPlan plan = plan(graph, Policies.nimble());
     try (Recording recording = device.record(plan);
         EagerGraph eager = new EagerGraph(graph, device)) {
