@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A recorded step on host threads. Recording binds every kernel to its memory, places the plan's
- * streams on workers and writes one program for each worker; a replay walks the programs.
+ * streams on workers, writes one program for each worker and preruns them; a replay walks the
+ * programs.
  *
  * <p>A step whose kernel throws stops: its outputs are undefined, and variables hold whatever the
  * kernels that ran have left there. The next replay is an ordinary one.
@@ -45,7 +46,10 @@ final class CpuRecording implements Recording {
       workerOf = placement.place(plan, step, used);
       step.reset();
     }
-    this.workers = new Workers(plan, launches, workerOf);
+    Workers made = new Workers(plan, launches, workerOf);
+    made.run(); // so that each worker has its scratch; inputs are zeros, and errors come again
+    step.reset();
+    this.workers = made;
     open.incrementAndGet();
   }
 
