@@ -28,36 +28,63 @@ public final class Dag {
     int n = predecessors.length;
     int[] starts = new int[n + 1];
     int total = 0;
-    for (int[] list : predecessors) {
-      total += list.length;
+    for (int v = 0; v < n; v++) {
+      total = Math.addExact(total, predecessors[v].length);
+      starts[v + 1] = total;
     }
     int[] flat = new int[total];
-    int count = 0;
     for (int v = 0; v < n; v++) {
-      starts[v] = count;
-      int first = count;
-      for (int p : predecessors[v]) {
-        if (p < 0 || p >= v) {
-          throw new IllegalArgumentException(
-              "edge " + p + " -> " + v + ": the numbering is not a topological order");
-        }
-        flat[count++] = p;
-      }
-      count = sortDistinct(flat, first, count);
+      System.arraycopy(predecessors[v], 0, flat, starts[v], predecessors[v].length);
     }
-    starts[n] = count;
-    return new Dag(n, starts, count == total ? flat : Arrays.copyOf(flat, count));
+    return of(starts, flat);
   }
 
-  private static int sortDistinct(int[] array, int from, int to) {
-    Arrays.sort(array, from, to);
-    int kept = from;
-    for (int i = from; i < to; i++) {
-      if (i == from || array[i] != array[i - 1]) {
-        array[kept++] = array[i];
+  /**
+   * The graph in which node v has the predecessors from {@code starts[v]} to {@code starts[v + 1]}
+   * of {@code flat}. Takes both arrays for itself.
+   */
+  static Dag of(int[] starts, int[] flat) {
+    int n = starts.length - 1;
+    int count = 0;
+    int from = 0;
+    for (int v = 0; v < n; v++) {
+      int to = starts[v + 1];
+      sort(flat, from, to);
+      starts[v] = count;
+      if (from < to && (flat[from] < 0 || flat[to - 1] >= v)) {
+        throw new IllegalArgumentException(
+            "edge "
+                + (flat[from] < 0 ? flat[from] : flat[to - 1])
+                + " -> "
+                + v
+                + ": the numbering is not a topological order");
       }
+      for (int i = from; i < to; i++) {
+        if (i == from || flat[i] != flat[i - 1]) {
+          flat[count++] = flat[i];
+        }
+      }
+      from = to;
     }
-    return kept;
+    starts[n] = count;
+    return new Dag(n, starts, count == flat.length ? flat : Arrays.copyOf(flat, count));
+  }
+
+  /** Sorts a part of an array that is mostly short, and often in order. */
+  private static void sort(int[] array, int from, int to) {
+    if (to - from > 32) {
+      Arrays.sort(array, from, to);
+      return;
+    }
+    for (int i = from + 1; i < to; i++) {
+      int value = array[i];
+      int at = i;
+      while (at > from && array[at - 1] > value) {
+        array[at] = array[at - 1];
+        at--;
+      }
+      array[at] = value;
+    }
   }
 
   /** Trusts its arguments: predecessors distinct, rising and lower. */

@@ -6,8 +6,10 @@ final class BruteForce {
   final boolean[][] edge;
   final boolean[][] reaches;
   final boolean[][] meg;
+  final int megEdges;
   int fewestSyncs = Integer.MAX_VALUE;
   int fewestChainsAtFewestSyncs = Integer.MAX_VALUE;
+  int fewestChains = Integer.MAX_VALUE;
 
   BruteForce(Dag dag) {
     nodes = dag.nodes();
@@ -27,55 +29,77 @@ final class BruteForce {
         }
       }
     }
+    int count = 0;
     for (int u = 0; u < nodes; u++) {
       for (int v = 0; v < nodes; v++) {
         meg[u][v] = edge[u][v];
         for (int k = 0; k < nodes; k++) {
           meg[u][v] &= !(reaches[u][k] && reaches[k][v]);
         }
+        count += meg[u][v] ? 1 : 0;
       }
     }
-    assign(0, new int[nodes], 0);
+    megEdges = count;
+    assign(0, new int[nodes], 0, 0);
   }
 
   /** Tries every assignment in which no two independent nodes share a stream. */
-  private void assign(int v, int[] stream, int streams) {
+  private void assign(int v, int[] stream, int streams, int syncs) {
     if (v == nodes) {
-      int syncs = 0;
-      for (int a = 0; a < nodes; a++) {
-        for (int b = 0; b < nodes; b++) {
-          syncs += meg[a][b] && stream[a] != stream[b] ? 1 : 0;
-        }
-      }
       if (syncs < fewestSyncs) {
         fewestSyncs = syncs;
         fewestChainsAtFewestSyncs = streams;
       } else if (syncs == fewestSyncs) {
         fewestChainsAtFewestSyncs = Math.min(fewestChainsAtFewestSyncs, streams);
       }
+      fewestChains = Math.min(fewestChains, streams);
       return;
     }
     for (int s = 0; s <= streams; s++) {
       boolean fits = true;
+      int more = 0; // MEG edges into v from other streams
       for (int u = 0; u < v && fits; u++) {
         fits = stream[u] != s || reaches[u][v];
+        more += meg[u][v] && stream[u] != s ? 1 : 0;
       }
       if (fits) {
         stream[v] = s;
-        assign(v + 1, stream, Math.max(streams, s + 1));
+        assign(v + 1, stream, Math.max(streams, s + 1), syncs + more);
       }
     }
   }
 
+  /** The most MEG edges of which no two begin at the same node and no two end at the same. */
+  int largestMatching() {
+    return largestMatching(0, 0);
+  }
+
+  private int largestMatching(int u, int taken) {
+    if (u == nodes) {
+      return 0;
+    }
+    int largest = largestMatching(u + 1, taken);
+    for (int v = 0; v < nodes; v++) {
+      if (meg[u][v] && (taken >> v & 1) == 0) {
+        largest = Math.max(largest, 1 + largestMatching(u + 1, taken | 1 << v));
+      }
+    }
+    return largest;
+  }
+
   /** The largest set of nodes of which none reaches another. */
   int width() {
+    int[] related = new int[nodes];
+    for (int u = 0; u < nodes; u++) {
+      for (int v = 0; v < nodes; v++) {
+        related[u] |= reaches[u][v] || reaches[v][u] ? 1 << v : 0;
+      }
+    }
     int largest = 0;
     for (int set = 0; set < 1 << nodes; set++) {
       boolean independent = Integer.bitCount(set) > largest;
       for (int u = 0; u < nodes && independent; u++) {
-        for (int v = 0; v < nodes && independent; v++) {
-          independent = (set >> u & 1) == 0 || (set >> v & 1) == 0 || !reaches[u][v];
-        }
+        independent = (set >> u & 1) == 0 || (set & related[u]) == 0;
       }
       largest = independent ? Integer.bitCount(set) : largest;
     }

@@ -1,7 +1,9 @@
 package dev.nimble.analysis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.testkit.Dags;
 import dev.nimble.testkit.Seeds;
 import java.util.ArrayList;
@@ -9,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class SyncEdgesTest {
@@ -85,51 +88,84 @@ class SyncEdgesTest {
   }
 
   @Test
-  void listScheduleKeepsTheBoundAndATopologicalOrder() {
+  void theReductionNeedsTheSameSyncs() {
     Seeds.forEach(
-        300,
+        200,
         (random, seed) -> {
-          int n = random.nextInt(60);
-          Dag dag = Dags.random(n, 0.1, random);
-          long[] lengths = random.longs(n, 0, 100).toArray();
-          int streams = 1 + random.nextInt(5);
-          ListSchedule schedule = ListSchedule.of(dag, lengths, streams);
-          int[] position = new int[n];
-          int[] order = schedule.order();
+          Dag dag = Dags.random(2 + random.nextInt(40), 0.3, random);
+          int[] order = randomOrder(dag, random);
+          int[] streamOf = random.ints(dag.nodes(), 0, 4).toArray();
+          assertThat(SyncEdges.of(TransitiveReduction.of(dag).meg(), streamOf, order))
+              .isEqualTo(SyncEdges.of(dag, streamOf, order));
+        });
+  }
+
+  /** Of all sets of cross-stream pairs, no smaller one orders the same nodes as what is found. */
+  @Test
+  void noSmallerSetOrdersTheSameNodes() {
+    Seeds.forEach(
+        150,
+        (random, seed) -> {
+          int n = 3 + random.nextInt(3);
+          Dag dag = Dags.random(n, 0.5, random);
+          int[] order = randomOrder(dag, random);
+          int[] streamOf = random.ints(n, 0, 3).toArray();
+          List<int[]> pairs = new ArrayList<>();
           for (int i = 0; i < n; i++) {
-            position[order[i]] = i;
-          }
-          for (int v = 0; v < n; v++) {
-            assertThat(schedule.streamOf()[v]).isBetween(0, streams - 1);
-            for (int i = 0; i < dag.inDegree(v); i++) {
-              assertThat(position[dag.predecessor(v, i)]).isLessThan(position[v]);
+            for (int j = i + 1; j < n; j++) {
+              if (streamOf[order[i]] != streamOf[order[j]]) {
+                pairs.add(new int[] {order[i], order[j]});
+              }
             }
           }
+          SyncEdges found = SyncEdges.of(dag, streamOf, order);
+          boolean[][] wanted = happensBefore(found, streamOf, order, -1);
+          int fewest = Integer.MAX_VALUE;
+          for (int set = 0; set < 1 << pairs.size(); set++) {
+            if (Integer.bitCount(set) < fewest) {
+              int chosen = set;
+              int[] from = pick(pairs, chosen, 0);
+              int[] to = pick(pairs, chosen, 1);
+              SyncEdges syncs =
+                  new SyncEdges(ImmutableIntArray.copyOf(from), ImmutableIntArray.copyOf(to));
+              if (Arrays.deepEquals(wanted, happensBefore(syncs, streamOf, order, -1))) {
+                fewest = Integer.bitCount(set);
+              }
+            }
+          }
+          assertThat(found.count()).isEqualTo(fewest);
         });
+  }
+
+  /**
+   * Two waits, though the one of c for b would respect the DAG as well: c would wait for longer
+   * than it needs.
+   */
+  @Test
+  void noNodeWaitsForMoreThanItNeeds() {
+    Dag dag = Dags.dag("a>c b>d");
+    SyncEdges syncs = SyncEdges.of(dag, new int[] {0, 0, 1, 1}, new int[] {0, 1, 2, 3});
+    assertThat(syncs.from().toArray()).containsExactly(0, 1);
+    assertThat(syncs.to().toArray()).containsExactly(2, 3);
+  }
+
+  private static int[] pick(List<int[]> pairs, int chosen, int end) {
+    return IntStream.range(0, pairs.size())
+        .filter(i -> (chosen >> i & 1) == 1)
+        .map(i -> pairs.get(i)[end])
+        .toArray();
   }
 
   @Test
-  void criticalPathIsTheLongestOfAllPaths() {
-    Seeds.forEach(
-        300,
-        (random, seed) -> {
-          int n = 1 + random.nextInt(10);
-          Dag dag = Dags.random(n, 0.4, random);
-          long[] lengths = random.longs(n, 0, 100).toArray();
-          long longest = 0;
-          for (int v = 0; v < n; v++) {
-            longest = Math.max(longest, longestTo(dag, lengths, v));
-          }
-          assertThat(CriticalPath.of(dag, lengths).length()).isEqualTo(longest);
-        });
-  }
-
-  private static long longestTo(Dag dag, long[] lengths, int v) {
-    long longest = 0;
-    for (int i = 0; i < dag.inDegree(v); i++) {
-      longest = Math.max(longest, longestTo(dag, lengths, dag.predecessor(v, i)));
-    }
-    return longest + lengths[v];
+  void aWrongLaunchOrderIsRefused() {
+    Dag dag = Dags.dag("a>b b>c");
+    int[] streamOf = {0, 1, 0};
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> SyncEdges.of(dag, streamOf, new int[] {0, 1, 1}));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> SyncEdges.of(dag, streamOf, new int[] {0, 1}));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> SyncEdges.of(dag, streamOf, new int[] {1, 0, 2}));
   }
 
   private static int[] randomOrder(Dag dag, Random random) {
