@@ -31,9 +31,9 @@ final class HostMemory {
     }
     try {
       ByteBuffer memory = ByteBuffer.allocateDirect((int) sizeBytes + ALIGNMENT);
-      ByteBuffer aligned = memory.alignedSlice(ALIGNMENT);
-      aligned.limit((int) sizeBytes);
-      return aligned.slice().order(ByteOrder.nativeOrder());
+      int misaligned = memory.alignmentOffset(0, ALIGNMENT);
+      int start = misaligned == 0 ? 0 : ALIGNMENT - misaligned;
+      return memory.slice(start, (int) sizeBytes).order(ByteOrder.nativeOrder());
     } catch (OutOfMemoryError e) {
       throw new DeviceException(
           what
