@@ -5,13 +5,18 @@ import dev.nimble.graph.Node;
 import dev.nimble.graph.Operator;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.Value;
-import java.util.ArrayList;
+import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Computes equal nodes once, and holds equal constants once. */
+/**
+ * Computes equal nodes once, and holds equal constants once. Readers of a variable are equal only
+ * if no update lies between them.
+ */
 final class CommonSubexpressions {
+  private static final int MOST_HASHED_BYTES = 256;
+
   private CommonSubexpressions() {}
 
   /** A constant, compared by its bytes. */
@@ -21,13 +26,21 @@ final class CommonSubexpressions {
       return other instanceof Contents && tensor.bitwiseEquals(((Contents) other).tensor);
     }
 
+    /** Of the type and some of the bytes: weights are large, and equality looks at all of them. */
     @Override
     public int hashCode() {
-      return 31 * tensor.type().hashCode() + tensor.bytes().duplicate().rewind().hashCode();
+      ByteBuffer bytes = tensor.bytes();
+      int hash = tensor.type().hashCode();
+      int step = Math.max(1, bytes.limit() / MOST_HASHED_BYTES);
+      for (int i = 0; i < bytes.limit(); i += step) {
+        hash = 31 * hash + bytes.get(i);
+      }
+      return hash;
     }
   }
 
-  private record Computation(Operator operator, List<Value> inputs) {}
+  /** What a node computes, on values of the new graph, after which updates of these. */
+  private record Computation(Operator operator, List<Value> inputs, List<Integer> versions) {}
 
   static Graph apply(Graph graph) {
     Rewriter rewriter = new Rewriter(graph);
@@ -42,9 +55,10 @@ final class CommonSubexpressions {
     }
     Map<Computation, Node> seen = new HashMap<>();
     for (Node node : graph.nodes()) {
-      Computation key =
-          new Computation(node.operator(), new ArrayList<>(rewriter.map(node.inputs())));
-      Node twin = Uses.touchesVariable(node) ? null : seen.putIfAbsent(key, node);
+      List<Value> inputs = rewriter.map(node.inputs());
+      Computation key = new Computation(node.operator(), inputs, rewriter.versions(inputs));
+      boolean pure = node.operator().mutatedInputs().isEmpty();
+      Node twin = pure ? seen.putIfAbsent(key, node) : null;
       if (twin == null) {
         rewriter.copy(node);
       } else {

@@ -1,6 +1,5 @@
 package dev.nimble.transform;
 
-import dev.nimble.graph.DataType;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.Value;
@@ -25,34 +24,45 @@ final class Constants {
    * Whether {@code value} is a constant of one element, equal to {@code wanted} but for rounding.
    */
   static boolean isScalar(Value value, double wanted) {
-    return Math.abs(scalar(value) - wanted) <= 1e-6 * Math.max(1, Math.abs(wanted));
+    return isClose(scalar(value), wanted);
+  }
+
+  /** Whether two numbers are equal but for the rounding of a few single-precision operations. */
+  static boolean isClose(double a, double b) {
+    return Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
   }
 
   /**
-   * The numbers of a single-precision constant that broadcasts along axis 1 of {@code shape} only,
-   * one a channel; null if it is something else.
+   * The numbers of a constant that broadcasts along one axis of {@code shape} only, one an index;
+   * null if it is something else.
    */
-  static float @Nullable [] perChannel(Value value, Shape shape) {
-    if (!isConstant(value) || value.type().dataType() != DataType.F32 || shape.rank() < 2) {
+  static double @Nullable [] perChannel(Value value, Shape shape, int axis) {
+    if (!isConstant(value) || axis >= shape.rank()) {
+      return null;
+    }
+    if (!broadcastsAlong(value.type().shape(), shape, axis)) {
       return null;
     }
     Tensor contents = value.contents();
-    Shape own = value.type().shape();
-    int channels = shape.extent(1);
-    if (own.rank() > shape.rank()) {
-      return null;
-    }
-    for (int axis = 1; axis <= own.rank(); axis++) {
-      boolean channelAxis = axis == shape.rank() - 1;
-      int extent = own.extent(-axis);
-      if (extent != 1 && !(channelAxis && extent == channels)) {
-        return null;
-      }
-    }
-    float[] numbers = new float[channels];
-    for (int c = 0; c < channels; c++) {
-      numbers[c] = contents.floats().get(contents.type().elements() == 1 ? 0 : c);
+    double[] numbers = new double[shape.extent(axis)];
+    for (int c = 0; c < numbers.length; c++) {
+      numbers[c] = contents.getDouble(contents.type().elements() == 1 ? 0 : c);
     }
     return numbers;
+  }
+
+  /** Whether {@code own} broadcasts to {@code shape} with extents of 1 at all axes but one. */
+  static boolean broadcastsAlong(Shape own, Shape shape, int axis) {
+    if (own.rank() > shape.rank()) {
+      return false;
+    }
+    for (int fromEnd = 1; fromEnd <= own.rank(); fromEnd++) {
+      int extent = own.extent(-fromEnd);
+      boolean fits = fromEnd == shape.rank() - axis && extent == shape.extent(axis);
+      if (extent != 1 && !fits) {
+        return false;
+      }
+    }
+    return true;
   }
 }

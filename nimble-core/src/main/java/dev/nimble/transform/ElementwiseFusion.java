@@ -5,7 +5,6 @@ import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.graph.DataType;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Node;
-import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
 import dev.nimble.op.Binary;
 import dev.nimble.op.Elementwise;
@@ -23,7 +22,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Makes one node of a group of single-precision elementwise nodes. A group grows backwards from its
  * last node: a producer joins if all its readers are in the group already, so nothing but the last
- * result leaves the group, and no path leaves it and comes back. All its results have one shape.
+ * result leaves the group, and no path leaves it and comes back. All its results have one shape. It
+ * runs at its last node's place, so no variable that it reads may be updated before that.
  */
 final class ElementwiseFusion {
   private static final int MOST_INPUTS = 8;
@@ -104,7 +104,7 @@ final class ElementwiseFusion {
       Node node = frontier.remove(frontier.size() - 1);
       for (Value input : node.inputs()) {
         Node producer = input.producer();
-        if (producer != null && joins(producer, group, root.output().type())) {
+        if (producer != null && joins(producer, group, root)) {
           group.nodes.put(producer.id(), producer);
           if (group.nodes.size() > MOST_STEPS || group.inputs().size() > MOST_INPUTS) {
             group.nodes.remove(producer.id());
@@ -119,12 +119,12 @@ final class ElementwiseFusion {
     }
   }
 
-  private boolean joins(Node producer, Group group, TensorType type) {
+  private boolean joins(Node producer, Group group, Node root) {
     return groupOf[producer.id()] == null
         && !group.contains(producer)
         && isCandidate(producer)
-        && !Uses.touchesVariable(producer)
-        && producer.output().type().equals(type)
+        && uses.readsTheSameAt(producer, root)
+        && producer.output().type().equals(root.output().type())
         && !uses.isOutput(producer.output())
         && uses.readers(producer.output()).stream().allMatch(group::contains);
   }

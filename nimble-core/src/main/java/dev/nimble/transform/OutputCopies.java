@@ -1,10 +1,11 @@
 package dev.nimble.transform;
 
 import dev.nimble.graph.Graph;
-import dev.nimble.graph.Node;
 import dev.nimble.graph.Value;
 import dev.nimble.op.Identity;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -28,17 +29,14 @@ public final class OutputCopies {
     Rewriter rewriter = new Rewriter(graph);
     graph.nodes().forEach(rewriter::copy);
     seen.clear();
+    List<Value> outputs = new ArrayList<>();
     for (int i = 0; i < graph.outputs().size(); i++) {
       Value output = graph.outputs().get(i);
-      String name = graph.outputNames().get(i);
       Value value = rewriter.map(output);
-      if (output.kind() != Value.Kind.RESULT || !seen.add(output)) {
-        Node copy =
-            rewriter.builder().add("output " + name, new Identity(), java.util.List.of(value));
-        value = copy.output();
-      }
-      rewriter.builder().output(name, value);
+      boolean owned = output.kind() == Value.Kind.RESULT && seen.add(output);
+      String name = "output " + graph.outputNames().get(i);
+      outputs.add(owned ? value : rewriter.add(name, new Identity(), List.of(value)));
     }
-    return rewriter.builder().build();
+    return rewriter.finish(outputs);
   }
 }

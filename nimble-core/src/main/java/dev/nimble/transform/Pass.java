@@ -11,7 +11,7 @@ import java.util.function.UnaryOperator;
 public enum Pass {
   /** Evaluates nodes whose operands are constants, and shapes. Exact. */
   CONSTANT_FOLDING(ConstantFolding::apply),
-  /** Removes nodes that change nothing (Identity, x * 1, a Reshape of a Reshape). Exact. */
+  /** Removes nodes that change nothing (Identity, x * 1, a Reshape before a Reshape). Exact. */
   SIMPLIFICATION(Simplification::apply),
   /** Computes equal nodes once. Exact. */
   COMMON_SUBEXPRESSIONS(CommonSubexpressions::apply),
@@ -21,15 +21,15 @@ public enum Pass {
    */
   PATTERNS(Patterns::apply),
   /**
-   * Folds batch normalisation, and channel-wise scales, into the convolution before it.
-   * Reassociates.
+   * Folds batch normalisation, and channel-wise scales and shifts, into the convolution or matrix
+   * product before it, also through a Concat. Reassociates.
    */
-  CONV_BATCH_NORM(ConvScaling::apply),
+  CONV_BATCH_NORM(ChannelScaling::apply),
   /** Gives convolutions and matrix products their bias and activation. Reassociates. */
   EPILOGUES(Epilogues::apply),
   /** Makes one node of connected elementwise nodes. Exact. */
   ELEMENTWISE_FUSION(ElementwiseFusion::apply),
-  /** Drops nodes of which neither an output nor a variable depends. Exact. */
+  /** Drops nodes on which neither an output nor a variable depends. Exact. */
   DEAD_CODE(DeadCode::apply);
 
   private final UnaryOperator<Graph> rewrite;
@@ -38,7 +38,7 @@ public enum Pass {
     this.rewrite = rewrite;
   }
 
-  /** Rewrites {@code graph}. */
+  /** Rewrites {@code graph}; returns it itself where there is nothing to do. */
   public Graph apply(Graph graph) {
     return rewrite.apply(graph);
   }

@@ -59,6 +59,7 @@ final class Patterns {
       Value other = factors.get(1 - i);
       UnaryFunction function = functionOf(x, other, coefficient);
       if (function != null
+          && uses.onlyReader(other) != null // else its parts are computed all the same
           && x.type().equals(node.output().type())
           && x.kind() != Value.Kind.VARIABLE) {
         rewriter.emit(node, Unary.of(function), List.of(rewriter.map(x)));
@@ -123,9 +124,9 @@ final class Patterns {
       Value argument = node.inputs().get(0);
       if (unary.function() == UnaryFunction.HARD_SIGMOID
           && argument == x
-          && close(unary.alpha() * coefficient, 1 / 6.0)
-          && close(unary.beta() * coefficient, 0.5)
-          && close(coefficient, 1)) {
+          && Constants.isClose(unary.alpha() * coefficient, 1 / 6.0)
+          && Constants.isClose(unary.beta() * coefficient, 0.5)
+          && Constants.isClose(coefficient, 1)) {
         return UnaryFunction.HARD_SWISH;
       }
       Value shifted = plus(argument, 3);
@@ -133,7 +134,7 @@ final class Patterns {
           && unary.alpha() == 0
           && unary.beta() == 6
           && shifted == x
-          && close(coefficient, 1 / 6.0)) {
+          && Constants.isClose(coefficient, 1 / 6.0)) {
         return UnaryFunction.HARD_SWISH;
       }
     }
@@ -141,7 +142,7 @@ final class Patterns {
     Node erfNode = erf == null ? null : erf.producer();
     if (erfNode != null
         && erfNode.operator().equals(Unary.of(UnaryFunction.ERF))
-        && close(coefficient, 0.5)
+        && Constants.isClose(coefficient, 0.5)
         && isScaled(erfNode.inputs().get(0), x, Math.sqrt(0.5))) {
       return UnaryFunction.GELU;
     }
@@ -175,10 +176,6 @@ final class Patterns {
         || (function == BinaryFunction.MUL
             && ((a == x && Constants.isScalar(b, factor))
                 || (b == x && Constants.isScalar(a, factor))));
-  }
-
-  private static boolean close(double a, double b) {
-    return Math.abs(a - b) < 1e-5;
   }
 
   private static @Nullable BinaryFunction binary(Node node) {

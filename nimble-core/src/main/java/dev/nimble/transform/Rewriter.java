@@ -4,19 +4,30 @@ import dev.nimble.graph.Graph;
 import dev.nimble.graph.GraphBuilder;
 import dev.nimble.graph.Node;
 import dev.nimble.graph.Operator;
+import dev.nimble.graph.Tensor;
 import dev.nimble.graph.Value;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Builds a new graph while walking an old one in program order. Constants come along when they are
  * used.
+ *
+ * <p>A pass that computes something at another place than the old graph did asks {@link
+ * #readsTheSame} first, so that no read of a variable crosses an update.
  */
 final class Rewriter {
   private final Graph old;
   private final GraphBuilder builder;
   private final @Nullable Value[] replacements;
+
+  /** For each variable of the new graph, the node that updated it last. */
+  private final Map<Value, Node> lastUpdates = new HashMap<>();
+
+  private boolean changed;
 
   Rewriter(Graph old) {
     this.old = old;
@@ -29,10 +40,6 @@ final class Rewriter {
         replacements[value.id()] = builder.variable(value.name(), value.contents());
       }
     }
-  }
-
-  GraphBuilder builder() {
-    return builder;
   }
 
   /** What stands for an old value in the new graph. */
@@ -54,8 +61,18 @@ final class Rewriter {
     return mapped;
   }
 
+  /** A new constant. */
+  Value constant(String name, Tensor contents) {
+    return builder.constant(name, contents);
+  }
+
   /** Lets {@code replacement}, of the new graph, stand for an old value. */
   void replace(Value value, Value replacement) {
+    changed = true;
+    stand(value, replacement);
+  }
+
+  private void stand(Value value, Value replacement) {
     if (!value.type().equals(replacement.type())) {
       throw new IllegalStateException(value + " cannot become " + replacement);
     }
@@ -64,24 +81,74 @@ final class Rewriter {
 
   /** The node as it is. */
   void copy(Node node) {
-    emit(node, node.operator(), map(node.inputs()));
+    make(node, node.operator(), map(node.inputs()));
   }
 
   /** Another operator, on values of the new graph, under the node's name and for its outputs. */
   void emit(Node node, Operator operator, List<Value> inputs) {
+    changed = true;
+    make(node, operator, inputs);
+  }
+
+  private void make(Node node, Operator operator, List<Value> inputs) {
     Node made =
         builder.add(
             node.name(), operator, inputs, node.outputs().stream().map(Value::name).toList());
+    made.mutatedVariables().forEach(variable -> lastUpdates.put(variable, made));
     for (int i = 0; i < node.outputs().size(); i++) {
-      replace(node.outputs().get(i), made.outputs().get(i));
+      stand(node.outputs().get(i), made.outputs().get(i));
     }
   }
 
-  /** The new graph, with the old one's outputs. */
-  Graph finish() {
-    for (int i = 0; i < old.outputs().size(); i++) {
-      builder.output(old.outputNames().get(i), map(old.outputs().get(i)));
+  /** A node that the old graph has not: of one output, on values of the new graph. */
+  Value add(String name, Operator operator, List<Value> inputs) {
+    changed = true;
+    return builder.add(name, operator, inputs).output();
+  }
+
+  /**
+   * Whether {@code made}, a node of the new graph, would compute the same if it were the next: none
+   * of the variables that it reads has been updated since.
+   */
+  boolean readsTheSame(Node made) {
+    if (!made.operator().mutatedInputs().isEmpty()) {
+      return false;
     }
-    return builder.build();
+    for (Value input : made.inputs()) {
+      Node update = lastUpdates.get(input);
+      if (update != null && update.id() > made.id()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** For each value of the new graph the number of the node that updated it last, or -1. */
+  List<Integer> versions(List<Value> values) {
+    List<Integer> versions = new ArrayList<>(values.size());
+    for (Value value : values) {
+      Node update = lastUpdates.get(value);
+      versions.add(update == null ? -1 : update.id());
+    }
+    return versions;
+  }
+
+  /** The new graph, with the old one's outputs; the old graph itself if nothing has changed. */
+  Graph finish() {
+    List<Value> outputs = map(old.outputs());
+    return finish(outputs);
+  }
+
+  /** The new graph, with other values under the old one's output names. */
+  Graph finish(List<Value> outputs) {
+    for (int i = 0; i < outputs.size(); i++) {
+      builder.output(old.outputNames().get(i), outputs.get(i));
+    }
+    Graph made = builder.build();
+    boolean same =
+        !changed
+            && made.nodes().size() == old.nodes().size()
+            && made.values().size() == old.values().size();
+    return same ? old : made;
   }
 }

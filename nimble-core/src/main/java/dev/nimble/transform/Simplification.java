@@ -21,7 +21,10 @@ import dev.nimble.op.Transpose;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Removes nodes that change nothing, and joins reshapes and transposes that follow each other. */
+/**
+ * Removes nodes that change nothing, joins reshapes and transposes that follow each other, and makes
+ * reshapes of transposes that move no element.
+ */
 final class Simplification {
   private Simplification() {}
 
@@ -84,71 +87,111 @@ final class Simplification {
   }
 
   /**
-   * x * 1, 1 * x, x / 1, x - 0: exact for every x, signed zeros and NaNs included (x + 0 is not).
+   * x * 1, 1 * x, x / 1, x - 0, x + -0, integer x + 0, x to the power of 1: exact for every x,
+   * signed zeros included (floating x + 0 is not: it makes 0 of -0).
    */
   private static @Nullable Value neutral(Binary binary, Node node) {
     Value a = node.inputs().get(0);
     Value b = node.inputs().get(1);
+    boolean floating = node.output().type().dataType().isFloating();
     switch (binary.function()) {
       case MUL:
-        if (isAll(a, 1) && b.type().equals(node.output().type())) {
-          return b;
-        }
-        return isAll(b, 1) && a.type().equals(node.output().type()) ? a : null;
+        return neutralOnEitherSide(node, 1);
+      case ADD:
+        return neutralOnEitherSide(node, floating ? -0.0 : 0.0);
       case DIV:
         return isAll(b, 1) && a.type().equals(node.output().type()) ? a : null;
       case SUB:
         return isAll(b, 0) && a.type().equals(node.output().type()) ? a : null;
+      case POW:
+        return floating && isAll(b, 1) && a.type().equals(node.output().type()) ? a : null;
       default:
         return null;
     }
   }
 
+  private static @Nullable Value neutralOnEitherSide(Node node, double number) {
+    for (int i = 0; i < 2; i++) {
+      Value other = node.inputs().get(1 - i);
+      if (isAll(node.inputs().get(i), number) && other.type().equals(node.output().type())) {
+        return other;
+      }
+    }
+    return null;
+  }
+
+  /** Whether every element of a constant is that number, with its sign where it is zero. */
   private static boolean isAll(Value value, double wanted) {
     if (value.kind() != Value.Kind.CONSTANT) {
       return false;
     }
     Tensor contents = value.contents();
     for (int i = 0; i < contents.type().elements(); i++) {
-      double x = contents.getDouble(i);
-      if (x != wanted || (x == 0 && 1 / x < 0)) { // x - (-0.0) would turn -0.0 into 0.0
+      if (Double.compare(contents.getDouble(i), wanted) != 0) {
         return false;
       }
     }
     return true;
   }
 
+  /** Reads what the node before reads, where both together are one reshape or one transpose. */
   private static boolean joined(Node node, Rewriter rewriter) {
-    Node before = node.inputs().isEmpty() ? null : node.inputs().get(0).producer();
-    if (before == null || Uses.touchesVariable(before)) {
-      return false;
-    }
     Operator operator = node.operator();
-    if (operator instanceof Reshape && before.operator() instanceof Reshape) {
-      Shape target = ((Reshape) operator).target();
+    if (operator instanceof Transpose) {
+      Shape shape = node.inputs().get(0).type().shape();
+      operator = turned(((Transpose) operator).permutation(), shape);
+    }
+    boolean moves = operator instanceof Reshape || operator instanceof Transpose;
+    Node before = moves ? rewriter.map(node.inputs().get(0)).producer() : null;
+    if (before != null && !rewriter.readsTheSame(before)) {
+      before = null;
+    }
+    if (before != null
+        && operator instanceof Reshape
+        && before.operator() instanceof Reshape) {
       Value origin = before.inputs().get(0);
-      if (origin.type().shape().equals(target)) {
-        rewriter.replace(node.output(), rewriter.map(origin));
+      if (origin.type().equals(node.output().type()) && origin.kind() != Value.Kind.VARIABLE) {
+        rewriter.replace(node.output(), origin);
       } else {
-        rewriter.emit(node, operator, List.of(rewriter.map(origin)));
+        rewriter.emit(node, operator, List.of(origin));
       }
       return true;
     }
-    if (operator instanceof Transpose && before.operator() instanceof Transpose) {
+    if (before != null
+        && operator instanceof Transpose
+        && before.operator() instanceof Transpose) {
       ImmutableIntArray outer = ((Transpose) operator).permutation();
       ImmutableIntArray inner = ((Transpose) before.operator()).permutation();
       ImmutableIntArray.Builder both = ImmutableIntArray.builder();
-      for (int i = 0; i < outer.length(); i++) {
-        both.add(inner.get(outer.get(i)));
+      for (int axis : outer.asList()) {
+        both.add(inner.get(axis));
       }
-      Value origin = rewriter.map(before.inputs().get(0));
-      if (isIdentity(both.build())) {
+      Value origin = before.inputs().get(0);
+      if (isIdentity(both.build()) && origin.kind() != Value.Kind.VARIABLE) {
         rewriter.replace(node.output(), origin);
       } else {
-        rewriter.emit(node, new Transpose(both.build()), List.of(origin));
+        rewriter.emit(node, turned(both.build(), origin.type().shape()), List.of(origin));
       }
       return true;
     }
+    if (!operator.equals(node.operator())) {
+      rewriter.emit(node, operator, rewriter.map(node.inputs()));
+      return true;
+    }
     return false;
+  }
+
+  /** A transpose of that shape: a reshape if it moves only axes of extent 1. */
+  private static Operator turned(ImmutableIntArray permutation, Shape shape) {
+    int[] extents = permutation.stream().map(shape::extent).toArray();
+    boolean inOrder = true;
+    int last = -1;
+    for (int axis : permutation.asList()) {
+      if (shape.extent(axis) != 1) {
+        inOrder &= axis > last;
+        last = axis;
+      }
+    }
+    return inOrder ? new Reshape(Shape.of(extents)) : new Transpose(permutation);
   }
 }

@@ -1,18 +1,20 @@
 package dev.nimble.transform;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import dev.nimble.graph.Graph;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A choice of passes.
+ * A choice of passes. They run in the order of {@link Pass}.
  *
  * @param passes those that run
  */
 public record Transforms(ImmutableSet<Pass> passes) {
-  private static final int MOST_ROUNDS = 8;
+  private static final int MOST_ROUNDS = 32;
 
   /** Every pass. */
   public static Transforms all() {
@@ -38,24 +40,43 @@ public record Transforms(ImmutableSet<Pass> passes) {
     return new Transforms(ImmutableSet.copyOf(left));
   }
 
+  /** What {@link #trace} makes of a graph. */
+  public Graph apply(Graph graph) {
+    return trace(graph).graph();
+  }
+
   /**
    * Runs the passes in order, again and again until none finds anything, for one pass may make work
    * for an earlier one. Fusion of elementwise nodes runs once, after the others: it hides what they
    * look for.
    */
-  public Graph apply(Graph graph) {
+  public Transformation trace(Graph graph) {
+    ImmutableList.Builder<Transformation.Step> steps = ImmutableList.builder();
     Graph current = graph;
-    for (int round = 0; round < MOST_ROUNDS; round++) {
-      int before = current.nodes().size();
-      for (Pass pass : passes) {
-        current = pass == Pass.ELEMENTWISE_FUSION ? current : pass.apply(current);
-      }
-      if (current.nodes().size() == before) {
-        break;
+    @Nullable Graph before = null;
+    int round = 0;
+    while (current != before && round < MOST_ROUNDS) {
+      before = current;
+      round++;
+      for (Pass pass : Pass.values()) {
+        if (passes.contains(pass) && pass != Pass.ELEMENTWISE_FUSION) {
+          current = step(pass, round, current, steps);
+        }
       }
     }
-    return passes.contains(Pass.ELEMENTWISE_FUSION)
-        ? Pass.ELEMENTWISE_FUSION.apply(current)
-        : current;
+    if (passes.contains(Pass.ELEMENTWISE_FUSION)) {
+      current = step(Pass.ELEMENTWISE_FUSION, round, current, steps);
+    }
+    return new Transformation(graph, current, steps.build());
+  }
+
+  private static Graph step(
+      Pass pass, int round, Graph graph, ImmutableList.Builder<Transformation.Step> steps) {
+    Graph rewritten = pass.apply(graph);
+    if (rewritten != graph) {
+      int before = graph.nodes().size();
+      steps.add(new Transformation.Step(pass, round, before, rewritten.nodes().size()));
+    }
+    return rewritten;
   }
 }

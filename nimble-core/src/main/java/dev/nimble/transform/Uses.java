@@ -44,6 +44,28 @@ final class Uses {
     return list.size() == 1 && !isOutput(value) ? list.get(0) : null;
   }
 
+  /**
+   * Whether {@code node}, which updates nothing, would compute the same at the place of {@code
+   * later}: no variable that it reads is updated between them.
+   */
+  boolean readsTheSameAt(Node node, Node later) {
+    if (!touchesVariable(node)) {
+      return true;
+    }
+    for (Value input : node.inputs()) {
+      if (input.kind() == Value.Kind.VARIABLE) {
+        for (Node reader : readers(input)) {
+          if (reader.id() >= node.id()
+              && reader.id() < later.id()
+              && reader.mutatedVariables().contains(input)) {
+            return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
   /** Whether a node reads or updates a variable, so that its place in program order matters. */
   static boolean touchesVariable(Node node) {
     for (Value input : node.inputs()) {
