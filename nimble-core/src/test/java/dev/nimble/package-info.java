@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble;
+
+import org.jspecify.annotations.NullMarked;

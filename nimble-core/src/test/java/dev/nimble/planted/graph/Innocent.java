@@ -1,0 +1,6 @@
+package dev.nimble.planted.graph;
+
+/** Imports nothing. */
+public final class Innocent {
+  private Innocent() {}
+}

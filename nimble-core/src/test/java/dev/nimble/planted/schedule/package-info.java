@@ -1,0 +1,5 @@
+/** The room above. */
+@NullMarked
+package dev.nimble.planted.schedule;
+
+import org.jspecify.annotations.NullMarked;
