@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble.benchmarks.cli;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble.benchmarks.models;
+
+import org.jspecify.annotations.NullMarked;
