@@ -54,6 +54,9 @@ final class Augmentation {
 
   private final int[] tLeft;
 
+  /** See {@link #passage}. */
+  private final int[] beyond;
+
   /** Nodes in order of discovery; and the nodes of a depth-first search: v for y_v, ~u for t_u. */
   private final int[] queue;
 
@@ -75,6 +78,7 @@ final class Augmentation {
     this.tLayer = new int[nodes];
     this.yLeft = new int[nodes];
     this.tLeft = new int[nodes];
+    this.beyond = new int[nodes];
     this.queue = new int[nodes];
     this.stack = new int[2 * nodes];
   }
@@ -216,6 +220,7 @@ final class Augmentation {
     for (int v = 0; v < nodes; v++) {
       yLeft[v] = start[v + 1] - start[v];
       tLeft[v] = yLeft[v];
+      beyond[v] = yLeft[v] > 0 ? flat[start[v]] : -1;
     }
     boolean grown = false;
     for (int v = 0; v < nodes; v++) {
@@ -265,8 +270,11 @@ final class Augmentation {
         return p;
       }
       if (enters && tLayer[p] == layer) {
-        yLeft[v] = left;
-        return nodes + p;
+        int passage = passage(p, layer);
+        if (passage >= 0) {
+          yLeft[v] = left;
+          return nodes + passage;
+        }
       }
     }
     yLeft[v] = 0;
@@ -281,12 +289,36 @@ final class Augmentation {
     for (int left = tLeft[u]; left > 0; left--) {
       int p = flat[start[u] + left - 1];
       if (tLayer[p] == layer) {
-        tLeft[u] = left;
-        return nodes + p;
+        int passage = passage(p, layer);
+        if (passage >= 0) {
+          tLeft[u] = left;
+          return nodes + passage;
+        }
       }
     }
     tLeft[u] = 0;
     return -1;
+  }
+
+  /**
+   * The first node at which a search that enters t_p has a choice: p, unless all it has left to try
+   * there is one predecessor. Such nodes are skipped, and from then on at once, or long passages
+   * would be walked again and again. -1 if the search has been at that first node.
+   */
+  private int passage(int p, int layer) {
+    int to = p;
+    while (tLeft[to] == 1 && !(xLayer[to] == layer && leaves(to))) {
+      to = beyond[to];
+      if (tLayer[to] != layer) {
+        return -1;
+      }
+    }
+    for (int u = p; u != to; ) {
+      int next = beyond[u];
+      beyond[u] = to;
+      u = next;
+    }
+    return to;
   }
 
   /** Augments along the path on the stack, which ends in the free x_last, and lets passages be. */

@@ -21,9 +21,19 @@ record Dependencies(Graph graph, Dag dag, PathCover cover) {
     return IntStream.range(0, dag.nodes()).toArray();
   }
 
+  /** Completes the cover's own placement, in program order. */
+  Schedule scheduleCover(String policy, String optimality) {
+    return schedule(policy, cover.chainOf(), programOrder(), cover.syncEdges(), optimality);
+  }
+
   /** Completes a placement with the fewest synchronisations that it needs. */
   Schedule schedule(String policy, int[] streamOf, int[] launchOrder, String optimality) {
     SyncEdges edges = SyncEdges.of(dag, streamOf, launchOrder);
+    return schedule(policy, streamOf, launchOrder, edges, optimality);
+  }
+
+  private Schedule schedule(
+      String policy, int[] streamOf, int[] launchOrder, SyncEdges edges, String optimality) {
     ImmutableList<Node> nodes = graph.nodes();
     ImmutableList.Builder<Sync> syncs = ImmutableList.builder();
     for (int i = 0; i < edges.count(); i++) {

@@ -22,8 +22,7 @@ record NimblePolicy(int mostStreams) implements SchedulingPolicy {
     Dependencies dependencies = Dependencies.of(graph);
     PathCover cover = dependencies.cover();
     if (cover.chains() <= mostStreams) {
-      return dependencies.schedule(
-          name(), cover.chainOf(), dependencies.programOrder(), inWords(cover.optimality()));
+      return dependencies.scheduleCover(name(), inWords(cover.optimality()));
     }
     ListSchedule bounded = ListSchedule.of(dependencies.dag(), lengths(graph, kernels), mostStreams);
     return dependencies.schedule(

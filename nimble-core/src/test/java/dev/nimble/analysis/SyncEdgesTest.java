@@ -84,6 +84,8 @@ class SyncEdgesTest {
           PathCover cover = PathCover.of(TransitiveReduction.of(dag));
           SyncEdges syncs = SyncEdges.of(dag, cover.chainOf(), randomOrder(dag, random));
           assertThat(syncs.count()).isEqualTo(cover.syncs());
+          int[] byNumber = IntStream.range(0, dag.nodes()).toArray();
+          assertThat(SyncEdges.of(dag, cover.chainOf(), byNumber)).isEqualTo(cover.syncEdges());
         });
   }
 
