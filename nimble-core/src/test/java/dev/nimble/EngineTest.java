@@ -20,9 +20,10 @@ import dev.nimble.op.Unary;
 import dev.nimble.op.UnaryFunction;
 import dev.nimble.plan.Timeline;
 import dev.nimble.schedule.Policies;
+import dev.nimble.schedule.SchedulingPolicy;
+import dev.nimble.testkit.OnnxRuntimeOracle;
 import dev.nimble.testkit.RandomTensors;
 import dev.nimble.testkit.RealModels;
-import dev.nimble.testkit.ReferenceExecutor;
 import dev.nimble.transform.Transforms;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
@@ -296,41 +297,47 @@ class EngineTest {
     }
   }
 
-  /** Replay under every policy equals eager execution bit for bit, and the reference closely. */
+  /** Replay under every policy equals eager execution bit for bit, and ONNX Runtime closely. */
   @ParameterizedTest
   @EnumSource(RealModels.class)
-  void realModelsReplayAsTheyRunEagerly(RealModels model) {
-    Graph captured = model.model().graph(model.dimensions(0));
-    Map<String, TensorType> types = new LinkedHashMap<>();
-    captured.inputs().forEach(input -> types.put(input.name(), input.type()));
-    Map<String, Tensor> inputs = RealModels.inputs(types, 3);
-    List<Tensor> reference = ReferenceExecutor.run(captured, new ArrayList<>(inputs.values()));
-    for (Transforms transforms : List.of(Transforms.unfused(), Transforms.all())) {
-      EngineOptions options = EngineOptions.defaults().withTransforms(transforms);
-      Map<String, Tensor> eager;
-      try (EagerGraph graph =
-          new EagerGraph(Nimble.plan(captured, device, options).graph(), device)) {
-        eager = graph.run(inputs);
-      }
-      int index = 0;
-      for (Tensor output : eager.values()) {
-        assertThat(RandomTensors.largestDifference(output, reference.get(index++)))
-            .isLessThanOrEqualTo(1e-4);
-      }
-      for (var policy :
-          List.of(Policies.singleStream(), Policies.nimble(), Policies.nimble(2))) {
-        try (Engine engine = Nimble.prepare(captured, device, options.withPolicy(policy))) {
-          for (int step = 0; step < 3; step++) {
-            engine
-                .run(inputs)
-                .forEach(
-                    (name, output) ->
-                        assertThat(output.bitwiseEquals(eager.get(name)))
-                            .as("%s of %s by %s", name, model, policy.name())
-                            .isTrue());
+  void realModelsReplayAsTheyRunEagerlyAndInOnnxRuntime(RealModels model) {
+    for (int shape = 0; shape < 2; shape++) {
+      Graph captured = model.model().graph(model.dimensions(shape));
+      Map<String, TensorType> types = new LinkedHashMap<>();
+      captured.inputs().forEach(input -> types.put(input.name(), input.type()));
+      Map<String, Tensor> inputs = RealModels.inputs(types, 3);
+      List<Tensor> expected = OnnxRuntimeOracle.run(model.bytes(), inputs);
+      for (Transforms transforms : List.of(Transforms.unfused(), Transforms.all())) {
+        EngineOptions options = EngineOptions.defaults().withTransforms(transforms);
+        Map<String, Tensor> eager = eagerly(captured, options, inputs);
+        int index = 0;
+        for (Tensor output : eager.values()) {
+          assertThat(RandomTensors.largestDifference(output, expected.get(index++)))
+              .isLessThanOrEqualTo(1e-4);
+        }
+        for (SchedulingPolicy policy :
+            List.of(Policies.singleStream(), Policies.nimble(), Policies.nimble(2))) {
+          try (Engine engine = Nimble.prepare(captured, device, options.withPolicy(policy))) {
+            for (int step = 0; step < 3; step++) {
+              engine
+                  .run(inputs)
+                  .forEach(
+                      (name, output) ->
+                          assertThat(output.bitwiseEquals(eager.get(name)))
+                              .as("%s of %s by %s", name, model, policy.name())
+                              .isTrue());
+            }
           }
         }
       }
+    }
+  }
+
+  private Map<String, Tensor> eagerly(
+      Graph captured, EngineOptions options, Map<String, Tensor> inputs) {
+    Graph graph = Nimble.plan(captured, device, options).graph();
+    try (EagerGraph eager = new EagerGraph(graph, device)) {
+      return eager.run(inputs);
     }
   }
 }
