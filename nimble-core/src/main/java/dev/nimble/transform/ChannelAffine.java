@@ -90,7 +90,6 @@ record ChannelAffine(double[] scale, double[] shift) {
     return Arrays.stream(scale).allMatch(s -> s == 1);
   }
 
-
   /** That of some channels. */
   ChannelAffine part(int from, int to) {
     return new ChannelAffine(

@@ -64,7 +64,8 @@ final class ConstantFolding {
     }
     if (operator instanceof Conv || operator instanceof ConvTranspose) {
       Shape weights = node.inputs().get(1).type().shape();
-      // an element of a convolution's result, or of a transposed one's operand, meets a whole filter
+      // an element of a convolution's result, or of a transposed one's operand, meets a whole
+      // filter
       Value met = operator instanceof Conv ? node.output() : node.inputs().get(0);
       return met.type().elements() * (long) weights.elements() / Math.max(1, weights.extent(0));
     }

@@ -42,8 +42,7 @@ final class Epilogues {
 
   /** The product in the new graph that computes {@code operand} for {@code reader} alone. */
   private @Nullable Node productFor(Node reader, Value operand) {
-    Node product =
-        uses.onlyReader(operand) == reader ? rewriter.map(operand).producer() : null;
+    Node product = uses.onlyReader(operand) == reader ? rewriter.map(operand).producer() : null;
     return product != null && rewriter.readsTheSame(product) ? product : null;
   }
 

@@ -22,8 +22,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes nodes that change nothing, joins reshapes and transposes that follow each other, and makes
- * reshapes of transposes that move no element.
+ * Removes nodes that change nothing, joins reshapes and transposes that follow each other, and
+ * makes reshapes of transposes that move no element.
  */
 final class Simplification {
   private Simplification() {}
@@ -146,9 +146,7 @@ final class Simplification {
     if (before != null && !rewriter.readsTheSame(before)) {
       before = null;
     }
-    if (before != null
-        && operator instanceof Reshape
-        && before.operator() instanceof Reshape) {
+    if (before != null && operator instanceof Reshape && before.operator() instanceof Reshape) {
       Value origin = before.inputs().get(0);
       if (origin.type().equals(node.output().type()) && origin.kind() != Value.Kind.VARIABLE) {
         rewriter.replace(node.output(), origin);
@@ -157,9 +155,7 @@ final class Simplification {
       }
       return true;
     }
-    if (before != null
-        && operator instanceof Transpose
-        && before.operator() instanceof Transpose) {
+    if (before != null && operator instanceof Transpose && before.operator() instanceof Transpose) {
       ImmutableIntArray outer = ((Transpose) operator).permutation();
       ImmutableIntArray inner = ((Transpose) before.operator()).permutation();
       ImmutableIntArray.Builder both = ImmutableIntArray.builder();

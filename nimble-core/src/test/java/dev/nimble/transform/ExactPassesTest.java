@@ -67,8 +67,7 @@ class ExactPassesTest {
   @Test
   void foldsWhatConstantsDecide() {
     Value folded = apply(g, ADD, g.apply(EXP, weights(g, 4)), number(g, 1));
-    rewritten(Pass.CONSTANT_FOLDING, apply(g, MUL, input(g, 4), folded))
-        .hasOperatorsExactly("Mul");
+    rewritten(Pass.CONSTANT_FOLDING, apply(g, MUL, input(g, 4), folded)).hasOperatorsExactly("Mul");
   }
 
   @Test

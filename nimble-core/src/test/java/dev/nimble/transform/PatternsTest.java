@@ -41,8 +41,7 @@ class PatternsTest {
 
   /** 1 + erf(operand / root). */
   private Value erfPart(Value operand, double root) {
-    Value erf =
-        g.apply(Unary.of(UnaryFunction.ERF), apply(g, DIV, operand, number(g, root)));
+    Value erf = g.apply(Unary.of(UnaryFunction.ERF), apply(g, DIV, operand, number(g, root)));
     return apply(g, ADD, erf, number(g, 1));
   }
 
@@ -140,17 +139,14 @@ class PatternsTest {
   // -- layer normalisation --
 
   private Value mean(Value value, boolean keepDims, int axis) {
-    return g.apply(
-        new Reduce(Reduce.Function.MEAN, ImmutableIntArray.of(axis), keepDims), value);
+    return g.apply(new Reduce(Reduce.Function.MEAN, ImmutableIntArray.of(axis), keepDims), value);
   }
 
   /** What divides by the deviation. */
   private Value standardised(Value operand, int axis, boolean squareByProduct) {
     Value centred = apply(g, SUB, operand, mean(operand, true, axis));
     Value square =
-        squareByProduct
-            ? apply(g, MUL, centred, centred)
-            : apply(g, POW, centred, number(g, 2));
+        squareByProduct ? apply(g, MUL, centred, centred) : apply(g, POW, centred, number(g, 2));
     Value variance = apply(g, ADD, mean(square, true, axis), number(g, 1e-5));
     return apply(g, DIV, centred, g.apply(Unary.of(UnaryFunction.SQRT), variance));
   }
