@@ -2,6 +2,7 @@ package dev.nimble.op;
 
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.graph.DataType;
+import dev.nimble.graph.Shape;
 import dev.nimble.graph.TensorType;
 import java.util.List;
 
@@ -47,6 +48,15 @@ final class Checks {
     if (type.shape().rank() < rank) {
       throw new InvalidModelException("needs an operand of rank " + rank + " or more, not " + type);
     }
+  }
+
+  /** Whether an operand of this shape broadcasts to another, which stays as it is. */
+  static boolean broadcasts(Shape operand, Shape target) {
+    boolean broadcasts = operand.rank() <= target.rank();
+    for (int axis = 1; broadcasts && axis <= operand.rank(); axis++) {
+      broadcasts = operand.extent(-axis) == 1 || operand.extent(-axis) == target.extent(-axis);
+    }
+    return broadcasts;
   }
 
   /** {@code axis}, in {@code [-rank, rank)}, counted from the front. */

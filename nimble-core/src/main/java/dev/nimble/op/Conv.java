@@ -78,6 +78,7 @@ public record Conv(Window window, int group, @Nullable Unary activation) impleme
     int filters = w.type().shape().extent(0);
     Epilogue epilogue =
         new Epilogue(Epilogue.perChannel(inputs, 2, window.rank()), out, activation);
+    Tensor sums = epilogue.sums();
     return () -> {
       int o = 0;
       for (int image = 0; image < images; image++) {
@@ -103,7 +104,7 @@ public record Conv(Window window, int group, @Nullable Unary activation) impleme
                     }
                   }
                 }
-                out.setDouble(o++, sum);
+                sums.setDouble(o++, sum);
               }
             }
           }

@@ -91,6 +91,7 @@ public record ConvTranspose(
     int volume = kernel[0] * kernel[1] * kernel[2];
     Epilogue epilogue =
         new Epilogue(Epilogue.perChannel(inputs, 2, window.rank()), out, activation);
+    Tensor sums = epilogue.sums();
     return () -> {
       int o = 0;
       for (int image = 0; image < images; image++) {
@@ -119,7 +120,7 @@ public record ConvTranspose(
                         x.getDouble(at) * w.getDouble((c * filters + m % filters) * volume + tap);
                   }
                 }
-                out.setDouble(o++, sum);
+                sums.setDouble(o++, sum);
               }
             }
           }

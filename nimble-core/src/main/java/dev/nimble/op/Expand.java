@@ -21,9 +21,7 @@ public record Expand(Shape target) implements Operator {
   public List<TensorType> infer(List<TensorType> inputs) {
     Checks.count(inputs, 1, 1);
     TensorType type = inputs.get(0);
-    Checks.that(
-        Shape.broadcast(type.shape(), target).equals(target),
-        type + " does not broadcast to " + target);
+    Checks.that(Checks.broadcasts(type.shape(), target), type + " does not broadcast to " + target);
     return List.of(new TensorType(type.dataType(), target));
   }
 

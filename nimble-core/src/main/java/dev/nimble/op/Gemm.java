@@ -1,7 +1,6 @@
 package dev.nimble.op;
 
 import dev.nimble.graph.Operator;
-import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import java.util.List;
@@ -43,7 +42,7 @@ public record Gemm(
     TensorType result = TensorType.of(a.dataType(), m, n);
     if (inputs.size() == 3) {
       Checks.that(
-          Shape.broadcast(inputs.get(2).shape(), result.shape()).equals(result.shape()),
+          Checks.broadcasts(inputs.get(2).shape(), result.shape()),
           "C " + inputs.get(2) + " does not broadcast to " + result);
     }
     return List.of(result);
@@ -61,6 +60,7 @@ public record Gemm(
     int k = a.type().shape().extent(transA ? 0 : 1);
     Odometer at = Odometer.broadcasting(out.type().shape(), c.type().shape());
     Epilogue epilogue = new Epilogue(null, out, activation);
+    Tensor sums = epilogue.sums();
     return () -> {
       at.reset();
       for (int i = 0; i < m; i++) {
@@ -72,7 +72,7 @@ public record Gemm(
                     * b.getDouble(transB ? j * k + p : p * n + j);
           }
           sum *= alpha;
-          out.setDouble(i * n + j, added ? sum + beta * c.getDouble(at.offset(0)) : sum);
+          sums.setDouble(i * n + j, added ? sum + beta * c.getDouble(at.offset(0)) : sum);
         }
       }
       epilogue.run();

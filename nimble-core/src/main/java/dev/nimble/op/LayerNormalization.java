@@ -30,7 +30,7 @@ public record LayerNormalization(int axis, float epsilon) implements Operator {
     Shape normalised = normalised(x.shape());
     for (TensorType operand : inputs.subList(1, inputs.size())) {
       Checks.that(
-          Shape.broadcast(operand.shape(), normalised).equals(normalised),
+          Checks.broadcasts(operand.shape(), normalised),
           "scale and bias must broadcast to " + normalised + ", not be " + operand);
     }
     return List.of(x);

@@ -39,7 +39,7 @@ public record MatMul(@Nullable Unary activation) implements Operator {
     TensorType result = new TensorType(a.dataType(), geometry.result());
     if (inputs.size() == 3) {
       Checks.that(
-          Shape.broadcast(inputs.get(2).shape(), result.shape()).equals(result.shape()),
+          Checks.broadcasts(inputs.get(2).shape(), result.shape()),
           "the bias " + inputs.get(2) + " does not broadcast to " + result);
     }
     return activation == null ? List.of(result) : activation.infer(List.of(result));
@@ -108,6 +108,7 @@ public record MatMul(@Nullable Unary activation) implements Operator {
     int[][] matrices = g.matrices();
     boolean floating = a.type().dataType().isFloating();
     Epilogue epilogue = new Epilogue(inputs.size() > 2 ? inputs.get(2) : null, out, activation);
+    Tensor sums = epilogue.sums();
     return () -> {
       for (int batch = 0; batch < g.batch().elements(); batch++) {
         int startA = matrices[0][batch] * g.m() * g.k();
@@ -120,13 +121,13 @@ public record MatMul(@Nullable Unary activation) implements Operator {
               for (int p = 0; p < g.k(); p++) {
                 sum += a.getDouble(startA + i * g.k() + p) * b.getDouble(startB + p * g.n() + j);
               }
-              out.setDouble(startC + i * g.n() + j, sum);
+              sums.setDouble(startC + i * g.n() + j, sum);
             } else {
               long sum = 0;
               for (int p = 0; p < g.k(); p++) {
                 sum += a.getLong(startA + i * g.k() + p) * b.getLong(startB + p * g.n() + j);
               }
-              out.setLong(startC + i * g.n() + j, sum);
+              sums.setLong(startC + i * g.n() + j, sum);
             }
           }
         }

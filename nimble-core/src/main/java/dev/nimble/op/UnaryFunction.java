@@ -133,12 +133,15 @@ public enum UnaryFunction {
         return Math.cosh(x);
       case ASINH:
         double magnitude = Math.abs(x);
+        double inverse = 1 / magnitude; // infinite for 0, which then gives 0
         return Math.copySign(
-            Math.log1p(magnitude + magnitude * magnitude / (1 + Math.hypot(1, magnitude))), x);
+            Math.log1p(magnitude + magnitude / (inverse + Math.hypot(1, inverse))), x);
       case ACOSH:
-        return Math.log(x + Math.sqrt(x * x - 1));
+        double above = x - 1;
+        return Math.log1p(above + Math.sqrt(above) * Math.sqrt(above + 2));
       case ATANH:
-        return 0.5 * Math.log1p(2 * x / (1 - x));
+        double size = Math.abs(x);
+        return Math.copySign(0.5 * Math.log1p(2 * size / (1 - size)), x);
       case SOFTPLUS:
         return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
       case SOFTSIGN:
@@ -158,9 +161,10 @@ public enum UnaryFunction {
       case HARD_SWISH:
         return x * Math.max(0, Math.min(1, x / 6 + 0.5));
       case GELU:
-        return 0.5 * x * (1 + ErrorFunction.erf(x * Math.sqrt(0.5)));
+        return 0.5 * x * ErrorFunction.erfc(-x * Math.sqrt(0.5));
       case GELU_TANH:
-        return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
+        // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u)), which does not cancel
+        return x / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
       case MISH:
         return x * Math.tanh(Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))));
       default:
