@@ -79,7 +79,8 @@ class ArchitectureTest {
             used ->
                 (used.getPackageName() + ".").startsWith(root + ".")
                     && !used.getPackageName().equals(own)
-                    && allowed.stream().noneMatch(a -> used.getPackageName().equals(root + "." + a)));
+                    && allowed.stream()
+                        .noneMatch(a -> used.getPackageName().equals(root + "." + a)));
     return ArchRuleDefinition.noClasses()
         .that()
         .resideInAPackage(own)
@@ -128,7 +129,12 @@ class ArchitectureTest {
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("Upwards");
     assertThatThrownBy(
-            () -> slices().matching("dev.nimble.planted.(*)").should().beFreeOfCycles().check(classes))
+            () ->
+                slices()
+                    .matching("dev.nimble.planted.(*)")
+                    .should()
+                    .beFreeOfCycles()
+                    .check(classes))
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("Cycle");
   }

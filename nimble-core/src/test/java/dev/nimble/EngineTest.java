@@ -105,8 +105,12 @@ class EngineTest {
     Value y = g.apply(RELU, x);
     g.add("bump", new Assign(true), List.of(v, x));
     Graph graph =
-        g.output("input", x).output("constant", c).output("variable", v).output("a", y)
-            .output("b", y).build();
+        g.output("input", x)
+            .output("constant", c)
+            .output("variable", v)
+            .output("a", y)
+            .output("b", y)
+            .build();
     try (Engine engine = prepare(graph)) {
       Map<String, Tensor> inputs =
           Map.of("x", row(1, -2), "unused", Tensor.zeros(TensorType.f32(7)));
@@ -114,7 +118,9 @@ class EngineTest {
       assertThat(outputs.keySet()).containsExactly("input", "constant", "variable", "a", "b");
       assertThat(outputs.get("input").toFloatArray()).containsExactly(1, -2);
       assertThat(outputs.get("constant").toFloatArray()).containsExactly(3, 4);
-      assertThat(outputs.get("variable").toFloatArray()).as("after the update").containsExactly(11, 18);
+      assertThat(outputs.get("variable").toFloatArray())
+          .as("after the update")
+          .containsExactly(11, 18);
       assertThat(outputs.get("a").toFloatArray()).containsExactly(1, 0);
       assertThat(outputs.get("b").toFloatArray()).containsExactly(1, 0);
       engine.run(inputs);
@@ -157,8 +163,12 @@ class EngineTest {
     assertThat(engine.isClosed()).isTrue();
     List<Runnable> calls =
         List.of(
-            engine::replay, () -> engine.run(Map.of("x", row(1, 2, 3))), () -> engine.input("x"),
-            () -> engine.output("y"), engine::replayTimed, engine::replayAsync);
+            engine::replay,
+            () -> engine.run(Map.of("x", row(1, 2, 3))),
+            () -> engine.input("x"),
+            () -> engine.output("y"),
+            engine::replayTimed,
+            engine::replayAsync);
     for (Runnable call : calls) {
       assertThatThrownBy(call::run)
           .isInstanceOf(InvalidArgumentException.class)
@@ -264,8 +274,7 @@ class EngineTest {
   }
 
   /** The least over several tries, since the JIT may still be at work in the first. */
-  private static long leastAllocated(
-      ThreadMXBean threads, long[] ids, Engine engine, int replays) {
+  private static long leastAllocated(ThreadMXBean threads, long[] ids, Engine engine, int replays) {
     long least = Long.MAX_VALUE;
     for (int attempt = 0; attempt < 8; attempt++) {
       long before = sum(threads.getThreadAllocatedBytes(ids));
@@ -290,7 +299,8 @@ class EngineTest {
       long[] end = new long[graph.nodes().size()];
       timeline.spans().forEach(span -> end[span.node().id()] = span.endNanos());
       for (Timeline.Span span : timeline.spans()) {
-        graph.predecessors(span.node())
+        graph
+            .predecessors(span.node())
             .forEach(p -> assertThat(end[p.id()]).isLessThanOrEqualTo(span.startNanos()));
         assertThat(span.endNanos()).isLessThanOrEqualTo(timeline.totalNanos());
       }

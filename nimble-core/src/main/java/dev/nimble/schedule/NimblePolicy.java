@@ -24,10 +24,16 @@ record NimblePolicy(int mostStreams) implements SchedulingPolicy {
     if (cover.chains() <= mostStreams) {
       return dependencies.scheduleCover(name(), inWords(cover.optimality()));
     }
-    ListSchedule bounded = ListSchedule.of(dependencies.dag(), lengths(graph, kernels), mostStreams);
+    ListSchedule bounded =
+        ListSchedule.of(dependencies.dag(), lengths(graph, kernels), mostStreams);
     return dependencies.schedule(
-        name(), bounded.streamOf(), bounded.order(),
-        "bounded to " + mostStreams + " of " + cover.chains()
+        name(),
+        bounded.streamOf(),
+        bounded.order(),
+        "bounded to "
+            + mostStreams
+            + " of "
+            + cover.chains()
             + " streams; no sync that stream order implies");
   }
 
@@ -37,7 +43,10 @@ record NimblePolicy(int mostStreams) implements SchedulingPolicy {
         : "fewest syncs, and fewest streams at that number of syncs; more streams than the width";
   }
 
-  /** Relative run times: what is measured, else what the kernels demand; never 0, so that order counts. */
+  /**
+   * Relative run times: what is measured, else what the kernels demand; never 0, so that order
+   * counts.
+   */
   private static long[] lengths(Graph graph, KernelChoices kernels) {
     long[] lengths = new long[graph.nodes().size()];
     for (Node node : graph.nodes()) {

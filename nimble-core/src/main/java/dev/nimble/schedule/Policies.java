@@ -18,8 +18,8 @@ public final class Policies {
   }
 
   /**
-   * Maximum logical concurrency with the fewest synchronisations, and then the fewest streams [Nimble,
-   * Algorithm 1].
+   * Maximum logical concurrency with the fewest synchronisations, and then the fewest streams
+   * [Nimble, Algorithm 1].
    */
   public static SchedulingPolicy nimble() {
     return new NimblePolicy(Integer.MAX_VALUE);
@@ -27,8 +27,8 @@ public final class Policies {
 
   /**
    * As {@link #nimble()} where the graph's width allows it; otherwise nodes are placed on {@code
-   * mostStreams} streams by list scheduling, and only those synchronisations are kept that stream order
-   * does not imply.
+   * mostStreams} streams by list scheduling, and only those synchronisations are kept that stream
+   * order does not imply.
    *
    * @throws InvalidArgumentException if {@code mostStreams} is not positive
    */
@@ -43,7 +43,8 @@ public final class Policies {
    * The policy of that name.
    *
    * @param mostStreams a bound on the streams, or 0 for none
-   * @throws InvalidArgumentException if there is none, or the bound is negative; names those that there are
+   * @throws InvalidArgumentException if there is none, or the bound is negative; names those that
+   *     there are
    */
   public static SchedulingPolicy named(String name, int mostStreams) {
     switch (name) {

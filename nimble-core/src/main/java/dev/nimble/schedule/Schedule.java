@@ -7,8 +7,8 @@ import dev.nimble.graph.Node;
 import java.util.List;
 
 /**
- * Where and when each node runs: its stream, the launch order, and the synchronisations between streams.
- * Within a stream, nodes run in launch order. Immutable.
+ * Where and when each node runs: its stream, the launch order, and the synchronisations between
+ * streams. Within a stream, nodes run in launch order. Immutable.
  *
  * @param graph the scheduled graph
  * @param policy the name of the policy that made it
@@ -16,9 +16,10 @@ import java.util.List;
  * @param streamOf the stream of each node, by node id
  * @param launchOrder every node once, in a topological order
  * @param syncs the synchronisations, in launch order of {@code to}, then of {@code from}
- * @param concurrencyDegree the width of the DAG: the most nodes of which no two depend on each other
- * @param optimality how it stands to Nimble's optimum, in words, for {@code explain()}; for example that a
- *     cheaper method was used on a very large graph
+ * @param concurrencyDegree the width of the DAG: the most nodes of which no two depend on each
+ *     other
+ * @param optimality how it stands to Nimble's optimum, in words, for {@code explain()}; for example
+ *     that a cheaper method was used on a very large graph
  */
 public record Schedule(
     Graph graph,

@@ -5,8 +5,8 @@ import dev.nimble.graph.Tensor;
 import java.nio.FloatBuffer;
 
 /**
- * The arithmetic of {@link dev.nimble.benchmarks.models.TinyChain} in a plain loop over the same kind of
- * memory: no operators, no dispatch. The floor for every way of running the chain.
+ * The arithmetic of {@link dev.nimble.benchmarks.models.TinyChain} in a plain loop over the same
+ * kind of memory: no operators, no dispatch. The floor for every way of running the chain.
  */
 public final class BareChain {
   private static final int FLOATS = 16;

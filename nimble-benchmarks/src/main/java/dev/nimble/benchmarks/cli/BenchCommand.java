@@ -89,7 +89,13 @@ final class BenchCommand implements Callable<Integer> {
     TextTable table =
         new TextTable()
             .row(
-                "operators", "bare", "replay", "eager", "ONNX Runtime", "eager/replay", "ORT/replay",
+                "operators",
+                "bare",
+                "replay",
+                "eager",
+                "ONNX Runtime",
+                "eager/replay",
+                "ORT/replay",
                 "scheduling: eager/replay");
     for (int operators : new int[] {10, 100, 1000}) {
       byte[] model = TinyChain.onnx(operators);

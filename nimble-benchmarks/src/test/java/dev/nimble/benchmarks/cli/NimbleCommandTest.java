@@ -82,10 +82,22 @@ class NimbleCommandTest {
     JsonObject json = JsonParser.parseString(outcome.out()).getAsJsonObject();
     assertThat(json.keySet())
         .contains(
-            "model", "device", "policy", "operators_before", "operators_after",
-            "concurrency_degree", "streams", "syncs", "arena_bytes", "naive_bytes",
-            "lower_bound_bytes", "eager_us", "single_stream_us", "multi_stream_us",
-            "max_rel_diff_eager", "max_rel_diff_onnxruntime");
+            "model",
+            "device",
+            "policy",
+            "operators_before",
+            "operators_after",
+            "concurrency_degree",
+            "streams",
+            "syncs",
+            "arena_bytes",
+            "naive_bytes",
+            "lower_bound_bytes",
+            "eager_us",
+            "single_stream_us",
+            "multi_stream_us",
+            "max_rel_diff_eager",
+            "max_rel_diff_onnxruntime");
     assertThat(json.get("operators_after").getAsInt())
         .isPositive()
         .isLessThan(json.get("operators_before").getAsInt());
@@ -104,13 +116,28 @@ class NimbleCommandTest {
     Path trace = folder.resolve("a.json");
     Outcome outcome =
         nimble(
-            "plan", "ppocr-det-v4", "--dim", "height=64", "--dim", "width=64", "--streams", "3", "--svg", svg.toString(), "--dot",
-            dot.toString(), "--arena", arena.toString(), "--trace", trace.toString());
+            "plan",
+            "ppocr-det-v4",
+            "--dim",
+            "height=64",
+            "--dim",
+            "width=64",
+            "--streams",
+            "3",
+            "--svg",
+            svg.toString(),
+            "--dot",
+            dot.toString(),
+            "--arena",
+            arena.toString(),
+            "--trace",
+            trace.toString());
     assertThat(outcome.exitCode()).as(outcome.err()).isZero();
     assertThat(outcome.out()).contains("3 streams");
     var xml = javax.xml.parsers.DocumentBuilderFactory.newInstance().newDocumentBuilder();
     assertThat(xml.parse(svg.toFile()).getElementsByTagName("rect").getLength()).isGreaterThan(100);
-    assertThat(xml.parse(arena.toFile()).getElementsByTagName("rect").getLength()).isGreaterThan(50);
+    assertThat(xml.parse(arena.toFile()).getElementsByTagName("rect").getLength())
+        .isGreaterThan(50);
     assertThat(Files.readString(dot)).startsWith("digraph").contains("->", "fillcolor");
     JsonObject json = JsonParser.parseString(Files.readString(trace)).getAsJsonObject();
     assertThat(json.getAsJsonArray("traceEvents").size()).isGreaterThan(200);
@@ -124,8 +151,7 @@ class NimbleCommandTest {
     Files.write(cut, Arrays.copyOf(whole, whole.length / 2));
     Path unknown = folder.resolve("unknown.onnx");
     List<Tensor> x = List.of(Tensor.zeros(TensorType.f32(2, 3)));
-    Files.write(
-        unknown, OnnxRuntimeOracle.model("Bernoulli", Map.of(), 15, x, 1, 0).toByteArray());
+    Files.write(unknown, OnnxRuntimeOracle.model("Bernoulli", Map.of(), 15, x, 1, 0).toByteArray());
     Path misfit = folder.resolve("misfit.onnx");
     List<Tensor> pair = List.of(x.get(0), Tensor.zeros(TensorType.f32(4)));
     Files.write(misfit, OnnxRuntimeOracle.model("Add", Map.of(), 14, pair, 1, 0).toByteArray());

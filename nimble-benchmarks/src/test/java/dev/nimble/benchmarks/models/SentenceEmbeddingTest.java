@@ -12,7 +12,8 @@ class SentenceEmbeddingTest {
     try (HuggingFaceTokenizer tokenizer = SentenceEmbedding.tokenizer()) {
       float[] meal = SentenceEmbedding.embed(tokenizer, "A man is eating a piece of bread.");
       float[] paraphrase = SentenceEmbedding.embed(tokenizer, "Someone eats some bread.");
-      float[] unrelated = SentenceEmbedding.embed(tokenizer, "The stock market fell sharply today.");
+      float[] unrelated =
+          SentenceEmbedding.embed(tokenizer, "The stock market fell sharply today.");
       double close = SentenceEmbedding.cosine(meal, paraphrase);
       double far = SentenceEmbedding.cosine(meal, unrelated);
       assertThat(close).isGreaterThan(0.6);

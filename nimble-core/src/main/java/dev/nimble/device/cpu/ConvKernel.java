@@ -16,10 +16,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Convolutions over one or two spatial axes in single precision, with bias and activation. Depthwise
- * convolutions are summed row by row; others are matrix products whose right side, the windows, is written
- * straight into the product's panel and never exists as a whole. Transposed convolutions whose windows do
- * not overlap are a product whose rows are spread over the result.
+ * Convolutions over one or two spatial axes in single precision, with bias and activation.
+ * Depthwise convolutions are summed row by row; others are matrix products whose right side, the
+ * windows, is written straight into the product's panel and never exists as a whole. Transposed
+ * convolutions whose windows do not overlap are a product whose rows are spread over the result.
  */
 final class ConvKernel implements CpuKernel {
   private final Operator operator;
@@ -52,8 +52,12 @@ final class ConvKernel implements CpuKernel {
   }
 
   private ConvKernel(
-      Operator operator, Window window, int group, @Nullable Unary activation,
-      List<TensorType> inputs, List<TensorType> outputs) {
+      Operator operator,
+      Window window,
+      int group,
+      @Nullable Unary activation,
+      List<TensorType> inputs,
+      List<TensorType> outputs) {
     this.operator = operator;
     this.inputs = inputs;
     this.outputs = outputs;
@@ -78,14 +82,15 @@ final class ConvKernel implements CpuKernel {
   static @Nullable CpuKernel of(
       Operator operator, List<TensorType> inputs, List<TensorType> outputs) {
     boolean single = inputs.stream().allMatch(type -> type.dataType() == DataType.F32);
-    if (!single || outputs.isEmpty() || outputs.get(0).elements() == 0
+    if (!single
+        || outputs.isEmpty()
+        || outputs.get(0).elements() == 0
         || inputs.get(0).elements() == 0) {
       return null;
     }
     if (operator instanceof Conv && ((Conv) operator).window().rank() <= 2) {
       Conv conv = (Conv) operator;
-      return new ConvKernel(
-          conv, conv.window(), conv.group(), conv.activation(), inputs, outputs);
+      return new ConvKernel(conv, conv.window(), conv.group(), conv.activation(), inputs, outputs);
     }
     if (operator instanceof ConvTranspose && isSpread((ConvTranspose) operator, inputs)) {
       ConvTranspose conv = (ConvTranspose) operator;
@@ -175,7 +180,11 @@ final class ConvKernel implements CpuKernel {
     Windows(FloatBuffer x) {
       this.x = x;
       this.dense =
-          kernel.area() == 1 && strideH == 1 && strideW == 1 && padH == 0 && padW == 0
+          kernel.area() == 1
+              && strideH == 1
+              && strideW == 1
+              && padH == 0
+              && padW == 0
               && in.equals(out);
     }
 
@@ -207,8 +216,14 @@ final class ConvKernel implements CpuKernel {
           Arrays.fill(row, at, at + run, 0f);
         } else {
           copyRow(
-              x, plane + source * in.width(), in.width(), v * strideW + b * dilationW - padW, strideW,
-              row, at, run);
+              x,
+              plane + source * in.width(),
+              in.width(),
+              v * strideW + b * dilationW - padW,
+              strideW,
+              row,
+              at,
+              run);
         }
         at += run;
       }
@@ -237,11 +252,17 @@ final class ConvKernel implements CpuKernel {
   }
 
   /**
-   * Copies every {@code stride}-th element of a row of {@code width} elements, from position {@code at} on,
-   * which may lie outside: there are zeros.
+   * Copies every {@code stride}-th element of a row of {@code width} elements, from position {@code
+   * at} on, which may lie outside: there are zeros.
    */
   private static void copyRow(
-      FloatBuffer x, int rowStart, int width, int at, int stride, float[] target, int offset,
+      FloatBuffer x,
+      int rowStart,
+      int width,
+      int at,
+      int stride,
+      float[] target,
+      int offset,
       int count) {
     int before = at >= 0 ? 0 : Math.min(count, (-at + stride - 1) / stride);
     int inside = width <= at ? 0 : (width - at + stride - 1) / stride;
@@ -261,8 +282,7 @@ final class ConvKernel implements CpuKernel {
 
   // -- depthwise --
 
-  private void depthwise(
-      FloatBuffer x, FloatBuffer w, @Nullable FloatBuffer bias, FloatBuffer y) {
+  private void depthwise(FloatBuffer x, FloatBuffer w, @Nullable FloatBuffer bias, FloatBuffer y) {
     Scratch scratch = Scratch.get();
     float[][] rows = scratch.blocks(5);
     for (int plane = 0; plane < images * channels; plane++) {
@@ -289,7 +309,13 @@ final class ConvKernel implements CpuKernel {
 
   /** Adds one row of the kernel, up to four elements at a time. */
   private void sumRow(
-      FloatBuffer x, FloatBuffer w, int weights, int rowStart, int from, int count, float[][] rows) {
+      FloatBuffer x,
+      FloatBuffer w,
+      int weights,
+      int rowStart,
+      int from,
+      int count,
+      float[][] rows) {
     for (int b = 0; b < kernel.width(); b += 4) {
       int taps = Math.min(4, kernel.width() - b);
       for (int t = 0; t < taps; t++) {
@@ -338,8 +364,7 @@ final class ConvKernel implements CpuKernel {
 
   // -- transposed, without overlap --
 
-  private Runnable spread(
-      FloatBuffer x, FloatBuffer w, @Nullable FloatBuffer bias, FloatBuffer y) {
+  private Runnable spread(FloatBuffer x, FloatBuffer w, @Nullable FloatBuffer bias, FloatBuffer y) {
     int m = filters * kernel.area(); // a row for each filter and kernel element
     Planes planes = new Planes(x);
     Spread results = new Spread(bias, y);

@@ -19,9 +19,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Unary and binary functions in single precision, one or a fused DAG of them, a block of elements at a
- * time: operands are copied into arrays (broadcast on the way), each step is a loop over arrays, and the
- * last result is copied out.
+ * Unary and binary functions in single precision, one or a fused DAG of them, a block of elements
+ * at a time: operands are copied into arrays (broadcast on the way), each step is a loop over
+ * arrays, and the last result is copied out.
  */
 final class ElementwiseKernel implements CpuKernel {
   /** Up to this many elements a loop over the buffers themselves is quicker than copying blocks. */
@@ -34,7 +34,10 @@ final class ElementwiseKernel implements CpuKernel {
   private final String name;
 
   private ElementwiseKernel(
-      ImmutableList<FusedElementwise.Step> steps, List<TensorType> inputs, List<TensorType> outputs, String name) {
+      ImmutableList<FusedElementwise.Step> steps,
+      List<TensorType> inputs,
+      List<TensorType> outputs,
+      String name) {
     this.steps = steps;
     this.operands = inputs.size();
     this.inputs = inputs;
@@ -57,7 +60,9 @@ final class ElementwiseKernel implements CpuKernel {
           ? new ElementwiseKernel(fused.steps(), inputs, outputs, "fused elementwise")
           : null;
     }
-    if (!(operator instanceof Elementwise) || !isFast((Elementwise) operator) || !allSingle(inputs)) {
+    if (!(operator instanceof Elementwise)
+        || !isFast((Elementwise) operator)
+        || !allSingle(inputs)) {
       return null;
     }
     ImmutableIntArray order =
@@ -120,7 +125,9 @@ final class ElementwiseKernel implements CpuKernel {
   private static void relu(FloatBuffer x, FloatBuffer z, int n) {
     for (int i = 0; i < n; i++) {
       float value = x.get(i);
-      z.put(i, value <= 0f ? 0f : value); // as Math.max(value, 0f), which is slow outside vector loops
+      z.put(
+          i,
+          value <= 0f ? 0f : value); // as Math.max(value, 0f), which is slow outside vector loops
     }
   }
 
@@ -175,8 +182,7 @@ final class ElementwiseKernel implements CpuKernel {
       Loops.unary((Unary) operator, registers[first], registers[result], length);
     } else {
       BinaryFunction function = ((Binary) operator).function();
-      Loops.binary(
-          function, registers[first], registers[second], registers[result], length);
+      Loops.binary(function, registers[first], registers[second], registers[result], length);
     }
   }
 
@@ -213,9 +219,7 @@ final class ElementwiseKernel implements CpuKernel {
           inner *= result.extent(axis);
         }
       }
-      return block
-          ? new Repeated(source, inner)
-          : new Scattered(source, result);
+      return block ? new Repeated(source, inner) : new Scattered(source, result);
     }
   }
 
@@ -230,7 +234,9 @@ final class ElementwiseKernel implements CpuKernel {
     }
   }
 
-  /** Element i of the result takes element (i / inner) mod elements: a scalar, a row, or a channel. */
+  /**
+   * Element i of the result takes element (i / inner) mod elements: a scalar, a row, or a channel.
+   */
   private static final class Repeated extends Loader {
     private final int inner;
     private final int elements;

@@ -5,8 +5,9 @@ import dev.nimble.op.Unary;
 import dev.nimble.op.UnaryFunction;
 
 /**
- * Elementwise functions over arrays, one loop a function, so that nothing is decided per element and C2 can
- * vectorise. Every CPU kernel computes these functions here: fused and separate results are equal.
+ * Elementwise functions over arrays, one loop a function, so that nothing is decided per element
+ * and C2 can vectorise. Every CPU kernel computes these functions here: fused and separate results
+ * are equal.
  */
 final class Loops {
   private static final float LOG2_E = 1.44269504f;
@@ -103,7 +104,9 @@ final class Loops {
     }
   }
 
-  /** z[i] = f(x[i], y[i]) for the first {@code n} elements; {@code z} may be {@code x} or {@code y}. */
+  /**
+   * z[i] = f(x[i], y[i]) for the first {@code n} elements; {@code z} may be {@code x} or {@code y}.
+   */
   static void binary(BinaryFunction function, float[] x, float[] y, float[] z, int n) {
     switch (function) {
       case ADD:
@@ -159,8 +162,8 @@ final class Loops {
   }
 
   /**
-   * e^x within 2 units in the last place: x = n ln 2 + r with |r| at most ln 2 / 2, a polynomial for e^r
-   * (the Cephes library's expf), and n added to the exponent.
+   * e^x within 2 units in the last place: x = n ln 2 + r with |r| at most ln 2 / 2, a polynomial
+   * for e^r (the Cephes library's expf), and n added to the exponent.
    */
   static float exp(float x) {
     if (!(x > -87.3f)) {
@@ -182,7 +185,8 @@ final class Loops {
   }
 
   /**
-   * erf(x) within 2e-7: below 1 its series, above the approximation of Abramowitz and Stegun 7.1.26.
+   * erf(x) within 2e-7: below 1 its series, above the approximation of Abramowitz and Stegun
+   * 7.1.26.
    */
   static float erf(float x) {
     float magnitude = Math.abs(x);

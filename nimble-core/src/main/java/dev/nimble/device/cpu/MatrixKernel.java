@@ -25,8 +25,14 @@ final class MatrixKernel implements CpuKernel {
   private final List<TensorType> outputs;
 
   private MatrixKernel(
-      MatMul.Geometry geometry, boolean transA, boolean transB, float alpha, float beta,
-      @Nullable Unary activation, List<TensorType> inputs, List<TensorType> outputs) {
+      MatMul.Geometry geometry,
+      boolean transA,
+      boolean transB,
+      float alpha,
+      float beta,
+      @Nullable Unary activation,
+      List<TensorType> inputs,
+      List<TensorType> outputs) {
     this.geometry = geometry;
     this.transA = transA;
     this.transB = transB;
@@ -48,8 +54,7 @@ final class MatrixKernel implements CpuKernel {
       return null;
     }
     if (operator instanceof MatMul) {
-      MatMul.Geometry geometry =
-          MatMul.Geometry.of(inputs.get(0).shape(), inputs.get(1).shape());
+      MatMul.Geometry geometry = MatMul.Geometry.of(inputs.get(0).shape(), inputs.get(1).shape());
       return new MatrixKernel(
           geometry, false, false, 1, 1, ((MatMul) operator).activation(), inputs, outputs);
     }
@@ -60,11 +65,22 @@ final class MatrixKernel implements CpuKernel {
       Shape one = Shape.scalar();
       MatMul.Geometry geometry =
           new MatMul.Geometry(
-              a.extent(gemm.transA() ? 1 : 0), a.extent(gemm.transA() ? 0 : 1),
-              b.extent(gemm.transB() ? 0 : 1), one, one, one, outputs.get(0).shape());
+              a.extent(gemm.transA() ? 1 : 0),
+              a.extent(gemm.transA() ? 0 : 1),
+              b.extent(gemm.transB() ? 0 : 1),
+              one,
+              one,
+              one,
+              outputs.get(0).shape());
       return new MatrixKernel(
-          geometry, gemm.transA(), gemm.transB(), gemm.alpha(), gemm.beta(), gemm.activation(),
-          inputs, outputs);
+          geometry,
+          gemm.transA(),
+          gemm.transB(),
+          gemm.alpha(),
+          gemm.beta(),
+          gemm.activation(),
+          inputs,
+          outputs);
     }
     return null;
   }
@@ -80,8 +96,7 @@ final class MatrixKernel implements CpuKernel {
 
   @Override
   public KernelChoice choice() {
-    long operations =
-        2L * geometry.batch().elements() * geometry.m() * geometry.n() * geometry.k();
+    long operations = 2L * geometry.batch().elements() * geometry.m() * geometry.n() * geometry.k();
     return KernelChoice.of(
         "blocked product", ReferenceKernel.demandOf(operations, inputs, outputs));
   }

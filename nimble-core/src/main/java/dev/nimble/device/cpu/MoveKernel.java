@@ -15,7 +15,10 @@ import java.nio.FloatBuffer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Operators in single precision that fill each row of the result from strided elements of the operand. */
+/**
+ * Operators in single precision that fill each row of the result from strided elements of the
+ * operand.
+ */
 final class MoveKernel implements CpuKernel {
   private final String name;
   private final List<TensorType> inputs;
@@ -35,8 +38,10 @@ final class MoveKernel implements CpuKernel {
   /** The kernel, or null if the operator or a type is not for it. */
   static @Nullable CpuKernel of(
       Operator operator, List<TensorType> inputs, List<TensorType> outputs) {
-    if (inputs.size() != 1 || inputs.get(0).dataType() != DataType.F32
-        || outputs.get(0).elements() == 0 || outputs.get(0).shape().rank() == 0) {
+    if (inputs.size() != 1
+        || inputs.get(0).dataType() != DataType.F32
+        || outputs.get(0).elements() == 0
+        || outputs.get(0).shape().rank() == 0) {
       return null;
     }
     Shape shape = inputs.get(0).shape();
@@ -59,8 +64,7 @@ final class MoveKernel implements CpuKernel {
     }
     if (operator instanceof Expand) {
       return new MoveKernel(
-          "strided expand", inputs, outputs, 0,
-          Strides.broadcast(shape, outputs.get(0).shape()));
+          "strided expand", inputs, outputs, 0, Strides.broadcast(shape, outputs.get(0).shape()));
     }
     if (operator instanceof Resize && ((Resize) operator).mode() == Resize.Mode.NEAREST) {
       return new Nearest((Resize) operator, inputs, outputs);
@@ -150,9 +154,7 @@ final class MoveKernel implements CpuKernel {
             row[i] = x.get(offset + last[i]);
           }
           y.put(r * width, row, 0, width);
-          for (int axis = rank - 2;
-              axis >= 0 && ++position[axis] == target.extent(axis);
-              axis--) {
+          for (int axis = rank - 2; axis >= 0 && ++position[axis] == target.extent(axis); axis--) {
             position[axis] = 0;
           }
         }

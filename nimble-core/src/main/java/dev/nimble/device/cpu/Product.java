@@ -3,24 +3,26 @@ package dev.nimble.device.cpu;
 import java.nio.FloatBuffer;
 
 /**
- * C = A * B in single precision. Columns are taken {@link Scratch#PANEL} at a time: B's part is copied
- * into arrays, one a row, and for four rows of A at a time the products are summed in a tile of four
- * arrays, two rows of B at each pass.
+ * C = A * B in single precision. Columns are taken {@link Scratch#PANEL} at a time: B's part is
+ * copied into arrays, one a row, and for four rows of A at a time the products are summed in a tile
+ * of four arrays, two rows of B at each pass.
  */
 final class Product {
   private Product() {}
 
   /** Where B comes from. */
   interface Columns {
-    /** Writes columns {@code from} to {@code from + count} of each row k of B to {@code panel[k]}. */
+    /**
+     * Writes columns {@code from} to {@code from + count} of each row k of B to {@code panel[k]}.
+     */
     void fill(float[][] panel, int from, int count);
   }
 
   /** Where C goes. */
   interface Rows {
     /**
-     * Takes rows {@code first} to {@code first + rows} of C, columns {@code from} to {@code from + count},
-     * from {@code tile[0]} on; may overwrite the tile.
+     * Takes rows {@code first} to {@code first + rows} of C, columns {@code from} to {@code from +
+     * count}, from {@code tile[0]} on; may overwrite the tile.
      */
     void take(float[][] tile, int first, int rows, int from, int count);
   }
@@ -58,15 +60,40 @@ final class Product {
           int at = p * aColumn;
           int next = at + aColumn;
           add(
-              tile[0], tile[1], tile[2], tile[3], panel[p], panel[p + 1], count,
-              a.get(a0 + at), a.get(a0 + next), a.get(a1 + at), a.get(a1 + next),
-              a.get(a2 + at), a.get(a2 + next), a.get(a3 + at), a.get(a3 + next));
+              tile[0],
+              tile[1],
+              tile[2],
+              tile[3],
+              panel[p],
+              panel[p + 1],
+              count,
+              a.get(a0 + at),
+              a.get(a0 + next),
+              a.get(a1 + at),
+              a.get(a1 + next),
+              a.get(a2 + at),
+              a.get(a2 + next),
+              a.get(a3 + at),
+              a.get(a3 + next));
         }
         if (even < k) {
           int at = even * aColumn;
           add(
-              tile[0], tile[1], tile[2], tile[3], panel[even], panel[k], count, a.get(a0 + at), 0f,
-              a.get(a1 + at), 0f, a.get(a2 + at), 0f, a.get(a3 + at), 0f);
+              tile[0],
+              tile[1],
+              tile[2],
+              tile[3],
+              panel[even],
+              panel[k],
+              count,
+              a.get(a0 + at),
+              0f,
+              a.get(a1 + at),
+              0f,
+              a.get(a2 + at),
+              0f,
+              a.get(a3 + at),
+              0f);
         }
         c.take(tile, i, rows, from, count);
       }
@@ -75,8 +102,21 @@ final class Product {
 
   /** The inner loop. Its size and shape are such that C2 vectorises it; larger ones it does not. */
   private static void add(
-      float[] c0, float[] c1, float[] c2, float[] c3, float[] b0, float[] b1, int n, float a00,
-      float a01, float a10, float a11, float a20, float a21, float a30, float a31) {
+      float[] c0,
+      float[] c1,
+      float[] c2,
+      float[] c3,
+      float[] b0,
+      float[] b1,
+      int n,
+      float a00,
+      float a01,
+      float a10,
+      float a11,
+      float a20,
+      float a21,
+      float a30,
+      float a31) {
     for (int i = 0; i < n; i++) {
       float x = b0[i];
       float y = b1[i];

@@ -17,8 +17,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Operators in single precision that treat each row (the elements of the last axes) by itself: softmax,
- * layer normalisation, batch normalisation, means and sums over the last axes, global pools.
+ * Operators in single precision that treat each row (the elements of the last axes) by itself:
+ * softmax, layer normalisation, batch normalisation, means and sums over the last axes, global
+ * pools.
  */
 final class RowKernel implements CpuKernel {
   private final String name;
@@ -34,7 +35,11 @@ final class RowKernel implements CpuKernel {
   }
 
   private RowKernel(
-      String name, List<TensorType> inputs, List<TensorType> outputs, int length, boolean inPlace,
+      String name,
+      List<TensorType> inputs,
+      List<TensorType> outputs,
+      int length,
+      boolean inPlace,
       Binder binder) {
     this.name = name;
     this.inputs = inputs;
@@ -47,7 +52,9 @@ final class RowKernel implements CpuKernel {
   /** The kernel, or null if the operator, an axis or a type is not for it. */
   static @Nullable CpuKernel of(
       Operator operator, List<TensorType> inputs, List<TensorType> outputs) {
-    if (inputs.isEmpty() || outputs.isEmpty() || inputs.get(0).elements() == 0
+    if (inputs.isEmpty()
+        || outputs.isEmpty()
+        || inputs.get(0).elements() == 0
         || !inputs.stream().allMatch(type -> type.dataType() == DataType.F32)) {
       return null;
     }
@@ -57,7 +64,8 @@ final class RowKernel implements CpuKernel {
       Softmax softmax = (Softmax) operator;
       boolean last = softmax.axis() == -1 || softmax.axis() == rank - 1;
       return last && !softmax.log()
-          ? new RowKernel("row softmax", inputs, outputs, shape.extent(-1), true, RowKernel::softmax)
+          ? new RowKernel(
+              "row softmax", inputs, outputs, shape.extent(-1), true, RowKernel::softmax)
           : null;
     }
     if (operator instanceof LayerNormalization) {
@@ -68,7 +76,11 @@ final class RowKernel implements CpuKernel {
           inputs.stream().skip(1).allMatch(t -> t.elements() == n && t.shape().rank() == 1);
       return last && plain
           ? new RowKernel(
-              "row layer normalization", inputs, outputs, n, true,
+              "row layer normalization",
+              inputs,
+              outputs,
+              n,
+              true,
               (in, out, rows, length) -> layerNorm(in, out, rows, length, norm.epsilon()))
           : null;
     }
@@ -76,14 +88,22 @@ final class RowKernel implements CpuKernel {
       float epsilon = ((BatchNormalization) operator).epsilon();
       int area = inputs.get(0).elements() / (shape.extent(0) * shape.extent(1));
       return new RowKernel(
-          "plane batch normalization", inputs, outputs, area, true,
+          "plane batch normalization",
+          inputs,
+          outputs,
+          area,
+          true,
           (in, out, rows, length) -> batchNorm(in, out, rows, length, epsilon));
     }
     if (operator instanceof GlobalPool
         && ((GlobalPool) operator).function() == Pool.Function.AVERAGE) {
       int area = inputs.get(0).elements() / (shape.extent(0) * shape.extent(1));
       return new RowKernel(
-          "plane mean", inputs, outputs, area, false,
+          "plane mean",
+          inputs,
+          outputs,
+          area,
+          false,
           (in, out, rows, length) -> sum(in, out, rows, length, 1.0 / length));
     }
     if (operator instanceof Reduce) {
@@ -108,7 +128,11 @@ final class RowKernel implements CpuKernel {
     }
     double factor = mean ? 1.0 / n : 1;
     return new RowKernel(
-        mean ? "row mean" : "row sum", inputs, outputs, n, false,
+        mean ? "row mean" : "row sum",
+        inputs,
+        outputs,
+        n,
+        false,
         (in, out, rows, length) -> sum(in, out, rows, length, factor));
   }
 
@@ -194,8 +218,7 @@ final class RowKernel implements CpuKernel {
     };
   }
 
-  private static Runnable sum(
-      List<Tensor> in, FloatBuffer out, int rows, int n, double factor) {
+  private static Runnable sum(List<Tensor> in, FloatBuffer out, int rows, int n, double factor) {
     FloatBuffer x = in.get(0).floats();
     return () -> {
       float[] row = Scratch.get().row(n);

@@ -1,9 +1,9 @@
 package dev.nimble.device.cpu;
 
 /**
- * Arrays that kernels compute in, one set a thread: the JIT vectorises loops over separate arrays indexed
- * from 0, but not loops over direct buffers or over one array at several offsets. Grows to what the largest
- * kernel needs, then allocates nothing.
+ * Arrays that kernels compute in, one set a thread: the JIT vectorises loops over separate arrays
+ * indexed from 0, but not loops over direct buffers or over one array at several offsets. Grows to
+ * what the largest kernel needs, then allocates nothing.
  */
 final class Scratch {
   /** Columns of a panel row. */

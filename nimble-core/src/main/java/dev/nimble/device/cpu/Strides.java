@@ -6,7 +6,10 @@ import dev.nimble.graph.Shape;
 final class Strides {
   private Strides() {}
 
-  /** Elements between neighbours of {@code operand} along each axis of {@code result}: 0 if broadcast. */
+  /**
+   * Elements between neighbours of {@code operand} along each axis of {@code result}: 0 if
+   * broadcast.
+   */
   static int[] broadcast(Shape operand, Shape result) {
     int[] own = operand.strides();
     int shift = result.rank() - operand.rank();
