@@ -80,9 +80,30 @@ record ChannelAffine(double[] scale, double[] shift) {
     return new ChannelAffine(scale, shift);
   }
 
-  private boolean isFinite() {
+  boolean isFinite() {
     return Arrays.stream(scale).allMatch(Double::isFinite)
         && Arrays.stream(shift).allMatch(Double::isFinite);
+  }
+
+  /** Leaves every channel as it is. */
+  static ChannelAffine identity(int channels) {
+    double[] scale = new double[channels];
+    Arrays.fill(scale, 1);
+    return new ChannelAffine(scale, new double[channels]);
+  }
+
+  /** This after {@code first}. */
+  ChannelAffine after(ChannelAffine first) {
+    double[] newScale = new double[scale.length];
+    double[] newShift = new double[scale.length];
+    Arrays.setAll(newScale, c -> scale[c] * first.scale[c]);
+    Arrays.setAll(newShift, c -> scale[c] * first.shift[c] + shift[c]);
+    return new ChannelAffine(newScale, newShift);
+  }
+
+  /** Whether it only scales. */
+  boolean keepsZero() {
+    return Arrays.stream(shift).allMatch(s -> s == 0);
   }
 
   /** Whether it only shifts. */

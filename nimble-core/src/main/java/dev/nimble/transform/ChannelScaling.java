@@ -10,10 +10,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Folds what follows a convolution or matrix product, is read nowhere else, and only scales and
- * shifts its channels into weights and bias: batch normalisation with fixed statistics, products
- * and sums with constants of each channel. Also where a Concat of the channels of several products
- * lies between: each takes its part.
+ * Folds what only scales and shifts channels (batch normalisation with fixed statistics, arithmetic
+ * with constants of each channel) into the weights and bias of the convolution or matrix product
+ * before it, where that is read nowhere else. Also where a Concat of the channels of several
+ * products lies between: each takes its part. What no product comes before goes into the one after
+ * it, but for a shift before a convolution that pads, which does not pad with what it shifts.
  */
 final class ChannelScaling {
   private final Uses uses;
@@ -27,7 +28,7 @@ final class ChannelScaling {
   static Graph apply(Graph graph) {
     ChannelScaling scaling = new ChannelScaling(graph);
     for (Node node : graph.nodes()) {
-      if (!scaling.fold(node)) {
+      if (!scaling.fold(node) && !scaling.foldIntoReader(node)) {
         scaling.rewriter.copy(node);
       }
     }
@@ -55,13 +56,15 @@ final class ChannelScaling {
     if (product == null || affine == null) {
       return false;
     }
-    rewriter.emit(node, product.operator(), product.operands(affine, node.name(), rewriter));
+    rewriter.emit(node, product.operator(), product.operandsBefore(affine, node.name(), rewriter));
     return true;
   }
 
   private @Nullable ChannelProduct product(Value value) {
-    ChannelProduct product = ChannelProduct.of(value);
-    return product != null && rewriter.readsTheSame(product.node()) ? product : null;
+    ChannelProduct product = ChannelProduct.of(value.producer());
+    return product != null && product.isPlain() && rewriter.readsTheSame(product.node())
+        ? product
+        : null;
   }
 
   private boolean foldThroughConcat(Node node, int position) {
@@ -88,11 +91,57 @@ final class ChannelScaling {
     for (ChannelProduct product : products) {
       int to = from + product.node().output().type().shape().extent(axis);
       String name = product.node().name();
-      List<Value> operands = product.operands(affine.part(from, to), name, rewriter);
+      List<Value> operands = product.operandsBefore(affine.part(from, to), name, rewriter);
       parts.add(rewriter.add(name, product.operator(), operands));
       from = to;
     }
     rewriter.emit(node, concat.operator(), parts);
     return true;
+  }
+
+  /** Folds what scales and shifts the operand of {@code node}, for it alone, into {@code node}. */
+  private boolean foldIntoReader(Node node) {
+    ChannelProduct product = ChannelProduct.of(node);
+    if (product == null) {
+      return false;
+    }
+    int axis = product.operandAxis();
+    Value operand = node.inputs().get(0);
+    ChannelAffine total = ChannelAffine.identity(operand.type().shape().extent(axis));
+    Node reader = node;
+    boolean found = false;
+    for (int position = 0; position >= 0; ) {
+      Node before = operand.producer();
+      position = -1;
+      Node copied = rewriter.map(operand).producer();
+      if (before == null
+          || copied == null
+          || !copied.operator().equals(before.operator()) // it has gone into the product before it
+          || uses.onlyReader(operand) != reader) {
+        break;
+      }
+      for (int i = 0; i < before.inputs().size() && position < 0; i++) {
+        Value candidate = before.inputs().get(i);
+        ChannelAffine affine =
+            candidate.type().equals(operand.type()) && candidate.kind() != Value.Kind.VARIABLE
+                ? ChannelAffine.of(before, i, axis)
+                : null;
+        ChannelAffine both = affine == null ? null : total.after(affine);
+        if (both != null && both.isFinite() && (product.meetsAllWeights() || both.keepsZero())) {
+          total = both;
+          position = i;
+        }
+      }
+      if (position >= 0) {
+        found = true;
+        reader = before;
+        operand = before.inputs().get(position);
+      }
+    }
+    if (found) {
+      List<Value> inputs = product.operandsAfter(total, operand, node.name(), rewriter);
+      rewriter.emit(node, product.operator(), inputs);
+    }
+    return found;
   }
 }

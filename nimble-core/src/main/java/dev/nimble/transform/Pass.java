@@ -22,7 +22,7 @@ public enum Pass {
   PATTERNS(Patterns::apply),
   /**
    * Folds batch normalisation, and channel-wise scales and shifts, into the convolution or matrix
-   * product before it, also through a Concat. Reassociates.
+   * product before it, also through a Concat, or after it. Reassociates.
    */
   CONV_BATCH_NORM(ChannelScaling::apply),
   /** Gives convolutions and matrix products their bias and activation. Reassociates. */

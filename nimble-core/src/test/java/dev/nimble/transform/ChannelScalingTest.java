@@ -226,4 +226,87 @@ class ChannelScalingTest {
     g.add("update", new Assign(true), List.of(state, x));
     rewritten(y).hasOperators("Conv", "AssignAdd");
   }
+
+  // -- into the product after it --
+
+  private Value pointwise(Value x, int filters, int group) {
+    Value w = weights(g, filters, x.type().shape().extent(1) / group, 1, 1);
+    Conv conv = new Conv(Window.square(1, 0), group, Unary.of(UnaryFunction.SIGMOID));
+    return g.apply(conv, x, w, weights(g, filters));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void foldsScalesAndShiftsIntoTheConvAfterThem(int group) {
+    Value x = g.apply(Unary.of(UnaryFunction.TANH), input(g, 2, 4, 3, 3));
+    Value y = apply(g, BinaryFunction.MUL, weights(g, 4, 1, 1), x);
+    y = apply(g, BinaryFunction.SUB, number(g, 0.25), y);
+    rewritten(pointwise(batchNorm(y), 6, group)).hasOperators("Tanh", "Conv");
+  }
+
+  @Test
+  void foldsAWindowedConvWithoutPads() {
+    Value y = apply(g, BinaryFunction.ADD, input(g, 1, 2, 5, 5), weights(g, 2, 1, 1));
+    Conv conv = new Conv(Window.square(2, 0), 1);
+    rewritten(g.apply(conv, y, weights(g, 3, 2, 3, 3))).hasOperators("Conv");
+  }
+
+  @Test
+  void foldsOnlyScalesWhereAConvPads() {
+    Value x = input(g, 1, 2, 4, 4);
+    Value scaled = apply(g, BinaryFunction.MUL, x, weights(g, 2, 1, 1));
+    Value shifted = apply(g, BinaryFunction.ADD, x, weights(g, 2, 1, 1));
+    rewritten(conv(scaled, 3, 1, true), conv(shifted, 3, 1, true))
+        .hasOperators("Add", "Conv", "Conv");
+  }
+
+  @Test
+  void foldsOnlyScalesIntoTheConvTransposeAfterThem() {
+    Value w = weights(g, 4, 3, 2, 2);
+    ConvTranspose operator =
+        new ConvTranspose(Window.square(2, 0), ImmutableIntArray.of(0, 0), 2, null);
+    Value x = input(g, 1, 4, 3, 3);
+    Value scaled = apply(g, BinaryFunction.MUL, x, weights(g, 4, 1, 1));
+    Value shifted = apply(g, BinaryFunction.ADD, x, weights(g, 4, 1, 1));
+    rewritten(g.apply(operator, scaled, w), g.apply(operator, shifted, w))
+        .hasOperators("Add", "ConvTranspose", "ConvTranspose");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+  void foldsScalesAndShiftsIntoTheGemmAfterThem(boolean transA, boolean transB) {
+    Value x = transA ? input(g, 4, 3) : input(g, 3, 4);
+    Value w = transB ? weights(g, 5, 4) : weights(g, 4, 5);
+    Value y = apply(g, BinaryFunction.MUL, x, transA ? weights(g, 4, 1) : weights(g, 4));
+    y = apply(g, BinaryFunction.ADD, y, transA ? weights(g, 4, 1) : weights(g, 4));
+    Gemm gemm = new Gemm(0.5f, 0.25f, transA, transB, Unary.of(UnaryFunction.TANH));
+    rewritten(g.apply(gemm, y, w, weights(g, 5))).hasOperators("Gemm");
+  }
+
+  @Test
+  void foldsScalesAndShiftsIntoTheMatMulAfterThem() {
+    Value y = apply(g, BinaryFunction.MUL, input(g, 2, 3, 4), weights(g, 4));
+    y = apply(g, BinaryFunction.ADD, y, weights(g, 1));
+    rewritten(g.apply(new MatMul(), y, weights(g, 4, 5))).hasOperators("MatMul");
+  }
+
+  @Test
+  void leavesScalesThatSomethingElseReads() {
+    Value y = apply(g, BinaryFunction.MUL, input(g, 2, 3, 4), weights(g, 4));
+    rewritten(g.apply(new MatMul(), y, weights(g, 4, 5)), y).isUnchanged();
+  }
+
+  @Test
+  void leavesScalesAlongAnAxisThatIsNotSummed() {
+    Value y = apply(g, BinaryFunction.MUL, input(g, 2, 3, 4), weights(g, 3, 1));
+    rewritten(g.apply(new MatMul(), y, weights(g, 4, 5))).isUnchanged();
+  }
+
+  @Test
+  void leavesScalesOfAVariable() {
+    Value state = g.variable("state", Tensor.zeros(TensorType.f32(3, 4)));
+    Value y = apply(g, BinaryFunction.MUL, state, weights(g, 4));
+    g.add("update", new Assign(true), List.of(state, input(g, 3, 4)));
+    rewritten(g.apply(new MatMul(), y, weights(g, 4, 5))).isUnchanged();
+  }
 }
