@@ -249,6 +249,10 @@ final class ElementwiseKernel implements CpuKernel {
 
     @Override
     void load(float[] block, int start, int length) {
+      if (elements == 1) {
+        java.util.Arrays.fill(block, 0, length, source.floats().get(0));
+        return;
+      }
       int at = 0;
       while (at < length) {
         int position = start + at;
