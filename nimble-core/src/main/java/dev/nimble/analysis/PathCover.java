@@ -50,19 +50,24 @@ public final class PathCover {
   /** Covers the DAG of which {@code reduction} was made. */
   public static PathCover of(TransitiveReduction reduction) {
     Dag meg = reduction.meg();
-    BipartiteMatching matching = BipartiteMatching.greedy(meg);
-    return of(meg, matching, new Augmentation(meg, matching));
+    return of(meg, BipartiteMatching::grow);
   }
 
-  /** The same by another search, for tests of it. */
-  static PathCover of(Dag meg, BipartiteMatching matching, Augmentation search) {
-    search.growInEdges();
+  /** How a matching is made maximum; for tests of other ways. */
+  interface Growth {
+    /** See {@link BipartiteMatching#grow(MatchingEdges)}. */
+    VertexCover grow(BipartiteMatching matching, MatchingEdges edges);
+  }
+
+  static PathCover of(Dag meg, Growth growth) {
+    BipartiteMatching matching = BipartiteMatching.greedy(meg);
+    VertexCover cover = growth.grow(matching, MatchingEdges.of(meg));
     int syncs = meg.edges() - matching.size();
-    search.growInTightEdges(search.minimumVertexCover());
+    growth.grow(matching, MatchingEdges.tight(meg, cover));
     int[] chainOf = matching.numberedChains();
     int chains = matching.chains();
-    search.growInClosure();
-    return new PathCover(meg, chainOf, chains, syncs, antichain(search.minimumVertexCover()));
+    VertexCover closureCover = growth.grow(matching, MatchingEdges.ofClosure(meg));
+    return new PathCover(meg, chainOf, chains, syncs, antichain(closureCover));
   }
 
   /**

@@ -15,11 +15,28 @@ class PathCoverTest {
     return PathCover.of(TransitiveReduction.of(dag));
   }
 
-  /** By Hopcroft and Karp alone, which otherwise only finishes what sweeps leave. */
-  private static PathCover coverByLayers(Dag dag, int sweeps) {
-    Dag meg = TransitiveReduction.of(dag).meg();
-    BipartiteMatching matching = BipartiteMatching.greedy(meg);
-    return PathCover.of(meg, matching, new Augmentation(meg, matching, sweeps));
+  /** By the searches that otherwise only finish what others leave. */
+  private static PathCover coverByLayers(Dag dag) {
+    return PathCover.of(
+        TransitiveReduction.of(dag).meg(), (matching, edges) -> matching.grow(edges, 0, 1, 0));
+  }
+
+  private static PathCover coverNearestFirst(Dag dag) {
+    return PathCover.of(
+        TransitiveReduction.of(dag).meg(),
+        (matching, edges) -> matching.grow(edges, 0, 1 << 20, 1 << 20));
+  }
+
+  private static PathCover coverBySweeps(Dag dag) {
+    return PathCover.of(
+        TransitiveReduction.of(dag).meg(),
+        (matching, edges) -> matching.grow(edges, Integer.MAX_VALUE, 1, 0));
+  }
+
+  /** Each of the three a little. */
+  private static PathCover coverInTurns(Dag dag) {
+    return PathCover.of(
+        TransitiveReduction.of(dag).meg(), (matching, edges) -> matching.grow(edges, 0, 1, 1));
   }
 
   private static void checkAgainstBruteForce(Dag dag) {
@@ -28,7 +45,13 @@ class PathCoverTest {
     assertThat(truth.fewestChains).as("Dilworth on %s", dag).isEqualTo(width);
     assertThat(truth.megEdges - truth.largestMatching()).isEqualTo(truth.fewestSyncs);
     for (PathCover cover :
-        new PathCover[] {cover(dag), coverByLayers(dag, 0), coverByLayers(dag, 1)}) {
+        new PathCover[] {
+          cover(dag),
+          coverByLayers(dag),
+          coverNearestFirst(dag),
+          coverBySweeps(dag),
+          coverInTurns(dag)
+        }) {
       checkIsCover(cover, truth);
       assertThat(cover.syncs()).as("syncs of %s", dag).isEqualTo(truth.fewestSyncs);
       assertThat(cover.width()).as("width of %s", dag).isEqualTo(width);
@@ -148,16 +171,20 @@ class PathCoverTest {
           Dag dag = larger(8 + random.nextInt(seed % 40 == 39 ? 392 : 80), (int) seed % 8, random);
           Jgrapht peer = new Jgrapht(dag);
           PathCover cover = cover(dag);
-          PathCover byLayers = coverByLayers(dag, 0);
           assertThat(TransitiveReduction.of(dag).meg().edges()).isEqualTo(peer.megEdges);
           assertThat(cover.syncs()).isEqualTo(peer.megEdges - peer.megMatching);
           assertThat(cover.width()).isEqualTo(dag.nodes() - peer.closureMatching);
-          assertThat(byLayers.syncs()).isEqualTo(cover.syncs());
-          assertThat(byLayers.width()).isEqualTo(cover.width());
-          assertThat(byLayers.chains()).isEqualTo(cover.chains());
-          assertThat(byLayers.optimality()).isEqualTo(cover.optimality());
           checkCertificates(dag, cover);
-          checkCertificates(dag, byLayers);
+          for (PathCover other :
+              new PathCover[] {
+                coverByLayers(dag), coverNearestFirst(dag), coverBySweeps(dag), coverInTurns(dag)
+              }) {
+            assertThat(other.syncs()).isEqualTo(cover.syncs());
+            assertThat(other.width()).isEqualTo(cover.width());
+            assertThat(other.chains()).isEqualTo(cover.chains());
+            assertThat(other.optimality()).isEqualTo(cover.optimality());
+            checkCertificates(dag, other);
+          }
           if (cover.optimality() == PathCover.Optimality.BOTH) {
             assertThat(cover.chains()).isEqualTo(cover.width());
             both.incrementAndGet();
@@ -235,7 +262,7 @@ class PathCoverTest {
         }) {
       PathCover cover = cover(dag);
       checkCertificates(dag, cover);
-      PathCover byLayers = coverByLayers(dag, 2);
+      PathCover byLayers = coverByLayers(dag);
       checkCertificates(dag, byLayers);
       assertThat(byLayers.chains()).isEqualTo(cover.chains());
     }

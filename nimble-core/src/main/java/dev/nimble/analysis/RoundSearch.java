@@ -1,43 +1,25 @@
 package dev.nimble.analysis;
 
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Grows a matching along augmenting paths until there is none, over one of three sets of edges:
- * those of a DAG, those of its transitive closure, or those of the closure that are tight for a
- * vertex cover of the DAG's edges (see {@link PathCover}).
- *
- * <p>No closure is built. A search that leaves y_v for any ancestor of v passes through nodes t_p,
- * one for each node p: from y_v to t_p for each predecessor p of v, from t_u to t_p for each
- * predecessor p of u, and from t_u to x_u. A search enters each t_u once, however many descendants
- * u has, and any number of paths may pass it. So memory is O(V), and a round of searches takes O(V
- * + E) steps plus the lengths of the paths that it finds. Nothing recurs.
- *
- * <p>First come sweeps: rounds of depth-first searches from the free right nodes, in which each
- * left node is tried once (Pothen and Fan). They need few rounds, with no good bound on how few; so
- * what remains after {@link #MOST_SWEEPS} is left to Hopcroft and Karp, whose rounds find shortest
- * paths only, layer by layer, and are O(sqrt(V)).
+ * Grows a matching in rounds of depth-first searches from the free right nodes, in which each left
+ * node is tried once. A round takes O(V + E) steps, give or take the lengths of the paths that it
+ * finds. Rounds that take any path (Pothen and Fan) find most of what there is at once; rounds that
+ * find shortest paths only, layer by layer (Hopcroft and Karp), are O(sqrt(V)) at the most, from
+ * whatever matching they start. Nothing recurs.
  */
-final class Augmentation {
-  private static final int MOST_SWEEPS = 64;
-
+final class RoundSearch {
   private static final int UNREACHED = -1;
 
   /** Used in this round, or known to lead nowhere. */
   private static final int SPENT = -2;
 
+  private final MatchingEdges edges;
   private final int[] flat;
   private final int[] start;
   private final int nodes;
   private final BipartiteMatching matching;
-  private final int mostSweeps;
-
-  /** Which edges there are: direct ones (those of the DAG) and passages (through the t). */
-  private boolean direct;
-
-  private boolean passages;
-  private @Nullable VertexCover tight;
 
   /** Whether this round keeps to layers; else all is in layer 0. */
   private boolean layered;
@@ -62,17 +44,12 @@ final class Augmentation {
 
   private final int[] stack;
 
-  Augmentation(Dag dag, BipartiteMatching matching) {
-    this(dag, matching, MOST_SWEEPS);
-  }
-
-  /** With another number of sweeps, for tests of the rounds that follow. */
-  Augmentation(Dag dag, BipartiteMatching matching, int mostSweeps) {
-    this.flat = dag.flatPredecessors();
-    this.start = dag.starts();
-    this.nodes = dag.nodes();
+  RoundSearch(MatchingEdges edges, BipartiteMatching matching) {
+    this.edges = edges;
+    this.flat = edges.dag().flatPredecessors();
+    this.start = edges.dag().starts();
+    this.nodes = edges.dag().nodes();
     this.matching = matching;
-    this.mostSweeps = mostSweeps;
     this.xLayer = new int[nodes];
     this.yLayer = new int[nodes];
     this.tLayer = new int[nodes];
@@ -83,62 +60,31 @@ final class Augmentation {
     this.stack = new int[2 * nodes];
   }
 
-  /** Makes the matching a maximum one of the DAG's edges. It must hold only such edges so far. */
-  void growInEdges() {
-    direct = true;
-    passages = false;
-    grow();
-  }
-
-  /**
-   * Makes the matching a maximum one of the tight edges: the DAG's with exactly one end in {@code
-   * cover}, and the closure's with none. What was matched on either side stays matched.
-   */
-  void growInTightEdges(VertexCover cover) {
-    direct = true;
-    passages = true;
-    tight = cover;
-    grow();
-    tight = null;
-  }
-
-  /** Makes the matching a maximum one of the closure. */
-  void growInClosure() {
-    direct = false;
-    passages = true;
-    grow();
-  }
-
-  /**
-   * A minimum vertex cover of the edges in which the matching has just been grown, by König's
-   * theorem: what alternating paths from free right nodes reach on the left and do not on the
-   * right.
-   */
-  VertexCover minimumVertexCover() {
-    boolean[] left = new boolean[nodes];
-    boolean[] right = new boolean[nodes];
-    for (int u = 0; u < nodes; u++) {
-      left[u] = layered ? xLayer[u] != UNREACHED : xLayer[u] == SPENT;
-    }
-    for (int v = 0; v < nodes; v++) {
-      right[v] = matching.leader[v] >= 0 && !left[matching.leader[v]];
-    }
-    return new VertexCover(left, right);
-  }
-
-  private void grow() {
+  /** One round that takes any path; false if there is none and the matching is a maximum one. */
+  boolean sweep() {
     layered = false;
-    for (int sweep = 0; sweep < mostSweeps; sweep++) {
-      Arrays.fill(xLayer, 0);
-      Arrays.fill(tLayer, 0);
-      if (!augment()) {
-        return;
-      }
-    }
+    Arrays.fill(xLayer, 0);
+    Arrays.fill(tLayer, 0);
+    return augment();
+  }
+
+  /** As many rounds of shortest paths as make the matching a maximum one. */
+  void finishInLayers() {
     layered = true;
     while (findLayers()) {
       augment();
     }
+  }
+
+  /**
+   * The nodes u whose x_u an alternating path from a free y reaches, once the matching is maximum.
+   */
+  boolean[] reached() {
+    boolean[] reached = new boolean[nodes];
+    for (int u = 0; u < nodes; u++) {
+      reached[u] = layered ? xLayer[u] != UNREACHED : xLayer[u] == SPENT;
+    }
+    return reached;
   }
 
   /** Layers by breadth-first search, up to the first free left node; false if none is reached. */
@@ -163,10 +109,10 @@ final class Augmentation {
     int layer = yLayer[v];
     int tail = queued;
     int depth = 0;
-    boolean enters = enters(v);
+    boolean enters = edges.enters(v);
     for (int i = start[v]; i < start[v + 1]; i++) {
       int p = flat[i];
-      if (xLayer[p] == UNREACHED && isDirect(p, v)) {
+      if (xLayer[p] == UNREACHED && edges.joins(p, v)) {
         tail = reachLeft(p, layer, tail);
       }
       if (enters && tLayer[p] == UNREACHED) {
@@ -176,7 +122,7 @@ final class Augmentation {
     }
     while (depth > 0) {
       int u = stack[--depth];
-      if (xLayer[u] == UNREACHED && leaves(u)) {
+      if (xLayer[u] == UNREACHED && edges.leaves(u)) {
         tail = reachLeft(u, layer, tail);
       }
       for (int i = start[u]; i < start[u + 1]; i++) {
@@ -199,20 +145,6 @@ final class Augmentation {
     yLayer[w] = layer + 1;
     queue[tail] = w;
     return tail + 1;
-  }
-
-  private boolean isDirect(int p, int v) {
-    return tight == null ? direct : tight.left()[p] != tight.right()[v];
-  }
-
-  /** Whether y_v has edges to the t of its predecessors. */
-  private boolean enters(int v) {
-    return passages && (tight == null || !tight.right()[v]);
-  }
-
-  /** Whether t_u has an edge to x_u. */
-  private boolean leaves(int u) {
-    return tight == null || !tight.left()[u];
   }
 
   /** One search from each free right node; whether any of them found an augmenting path. */
@@ -262,10 +194,10 @@ final class Augmentation {
 
   /** Where to go from y_v: u for x_u, V + u for t_u, or -1 for nowhere. */
   private int stepFromRight(int v, int layer) {
-    boolean enters = enters(v);
+    boolean enters = edges.enters(v);
     for (int left = yLeft[v]; left > 0; left--) {
       int p = flat[start[v] + left - 1];
-      if (xLayer[p] == layer && isDirect(p, v)) {
+      if (xLayer[p] == layer && edges.joins(p, v)) {
         yLeft[v] = left;
         return p;
       }
@@ -283,7 +215,7 @@ final class Augmentation {
 
   /** The same from t_u. */
   private int stepFromPassage(int u, int layer) {
-    if (xLayer[u] == layer && leaves(u)) {
+    if (xLayer[u] == layer && edges.leaves(u)) {
       return u;
     }
     for (int left = tLeft[u]; left > 0; left--) {
@@ -307,18 +239,15 @@ final class Augmentation {
    */
   private int passage(int p, int layer) {
     int to = p;
-    while (tLeft[to] == 1 && !(xLayer[to] == layer && leaves(to))) {
+    while (tLayer[to] == layer && tLeft[to] == 1 && !(xLayer[to] == layer && edges.leaves(to))) {
       to = beyond[to];
-      if (tLayer[to] != layer) {
-        return -1;
-      }
     }
     for (int u = p; u != to; ) {
       int next = beyond[u];
       beyond[u] = to;
       u = next;
     }
-    return to;
+    return tLayer[to] == layer ? to : -1;
   }
 
   /** Augments along the path on the stack, which ends in the free x_last, and lets passages be. */
