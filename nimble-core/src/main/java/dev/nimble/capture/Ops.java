@@ -10,6 +10,7 @@ import dev.nimble.graph.Operator;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
+import dev.nimble.op.ArgReduce;
 import dev.nimble.op.Assign;
 import dev.nimble.op.BatchNormalization;
 import dev.nimble.op.Binary;
@@ -634,6 +635,16 @@ public abstract class Ops {
   /** The sum of squares along axes; as {@link #reduce}. */
   public final Operand reduceSumSquare(Operand x, boolean keepDims, int... axes) {
     return reduce(Reduce.Function.SUM_SQUARE, x, keepDims, axes);
+  }
+
+  /** Where along an axis the largest element is, as I64; the first of equal ones. */
+  public final Operand argMax(Operand x, int axis, boolean keepDims) {
+    return apply(new ArgReduce(true, axis, keepDims, false), x);
+  }
+
+  /** Where along an axis the smallest element is, as I64; the first of equal ones. */
+  public final Operand argMin(Operand x, int axis, boolean keepDims) {
+    return apply(new ArgReduce(false, axis, keepDims, false), x);
   }
 
   /** exp(x) / sum(exp(x)) along an axis. */

@@ -12,6 +12,7 @@ import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
+import dev.nimble.op.ArgReduce;
 import dev.nimble.op.BatchNormalization;
 import dev.nimble.op.Binary;
 import dev.nimble.op.BinaryFunction;
@@ -145,6 +146,8 @@ final class OperatorTable {
       String name = new Reduce(function, ImmutableIntArray.of(), false).name();
       table.put(name, n -> reduce(n, function));
     }
+    table.put("ArgMax", n -> argReduce(n, true));
+    table.put("ArgMin", n -> argReduce(n, false));
     table.put("Softmax", n -> softmax(n, false));
     table.put("LogSoftmax", n -> softmax(n, true));
     table.put("LayerNormalization", OperatorTable::layerNormalization);
@@ -329,6 +332,14 @@ final class OperatorTable {
       throw new InvalidModelException("training_mode is not supported");
     }
     return n.emit(new Identity(), n.operand(0));
+  }
+
+  private static List<Value> argReduce(NodeImport n, boolean max) {
+    List<Value> operands = n.operands(1, 1);
+    int axis = axis(n.attributes().integer("axis", 0), n.shape(0).rank());
+    boolean keepDims = n.attributes().flag("keepdims", true);
+    boolean last = n.attributes().flag("select_last_index", false);
+    return n.emit(new ArgReduce(max, axis, keepDims, last), operands);
   }
 
   private static List<Value> reduce(NodeImport n, Reduce.Function function) {

@@ -126,6 +126,8 @@ class OpsTest {
   void reductionsResolveAxes() {
     assertThat(result(X, (f, x) -> f.reduceSum(x, false)).toFloatArray()).containsExactly(-3);
     assertThat(result(X, (f, x) -> f.reduceMax(x, false, -1)).toFloatArray()).containsExactly(3, 5);
+    assertThat(result(X, (f, x) -> f.argMax(x, -1, false)).toLongArray()).containsExactly(2, 1);
+    assertThat(result(X, (f, x) -> f.argMin(x, 0, true)).toLongArray()).containsExactly(1, 0, 1);
     assertThat(shape(X.type().shape(), (f, x) -> f.reduceMean(x, true, -1, 0)))
         .isEqualTo(Shape.of(1, 1));
     fails((f, x) -> f.reduceMin(x, false, 2), "axis 2 is outside rank 2");

@@ -151,6 +151,7 @@ class OperatorImportTest {
             clipByAttributesAndOperands(),
             functionsOfSeveralOperands(),
             reductions(),
+            positionsOfExtremes(),
             softmaxBeforeAndAfterOpset13(),
             normalisations(),
             products(),
@@ -353,6 +354,25 @@ class OperatorImportTest {
     }
     node("ReduceSum", with(), of(DataType.I64, 2, 3), longs(1));
     node("ReduceMax", with(), of(DataType.I32, 2, 3), longs(0));
+    return tests.stream();
+  }
+
+  @TestFactory
+  Stream<DynamicTest> positionsOfExtremes() {
+    for (String operator : List.of("ArgMax", "ArgMin")) {
+      for (int version : new int[] {7, 11, 12, 13}) {
+        opset = version;
+        node(operator, with(), x(3, 4));
+        node(operator, with("axis", 1, "keepdims", 0), x(2, 3, 4));
+        if (version >= 11) {
+          node(operator, with("axis", -1), x(2, 3, 4));
+        }
+        if (version >= 12) {
+          node(operator, with("axis", 1, "select_last_index", 1), of(DataType.I32, 4, 9));
+          node(operator, with("axis", 1), of(DataType.I64, 4, 9));
+        }
+      }
+    }
     return tests.stream();
   }
 

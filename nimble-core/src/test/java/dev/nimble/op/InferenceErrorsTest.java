@@ -77,6 +77,9 @@ class InferenceErrorsTest {
     refuses(new Reduce(Reduce.Function.SUM, ints(-1), true), "not distinct axes", F);
     refuses(new Reduce(Reduce.Function.L2, ints(0), true), "floating-point operand", L);
     refuses(new Reduce(Reduce.Function.MAX, ints(0), true), "numeric operand", B);
+    refuses(new ArgReduce(true, 2, true, false), "axis 2 is outside rank 2", F);
+    refuses(new ArgReduce(true, 0, true, false), "has no element", TensorType.f32(0, 2));
+    refuses(new ArgReduce(false, 0, true, false), "rank 1 or more", SCALAR);
     refuses(new Softmax(2, false), "axis 2 is outside rank 2", F);
     refuses(new Softmax(-3, true), "axis -3 is outside rank 2", F);
     refuses(new Softmax(0, true), "rank 1 or more", SCALAR);

@@ -285,6 +285,24 @@ class OnnxRuntimeTest {
   }
 
   @Test
+  void positionsOfExtremes() {
+    Seeds.forEach(
+        60,
+        (random, seed) -> {
+          int rank = 1 + random.nextInt(4);
+          int axis = random.nextInt(2 * rank) - rank;
+          int[] extents = each(rank, () -> 1 + random.nextInt(4));
+          Tensor x = tensor(random, oneOf(random, NUMBERS), Shape.of(extents));
+          boolean keep = random.nextBoolean();
+          boolean last = random.nextBoolean();
+          agrees(
+              new ArgReduce(random.nextBoolean(), axis, keep, last),
+              with("axis", axis, "keepdims", keep ? 1 : 0, "select_last_index", last ? 1 : 0),
+              x);
+        });
+  }
+
+  @Test
   void softmaxAndLayerNormalization() {
     Seeds.forEach(
         60,

@@ -10,6 +10,7 @@ import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
+import dev.nimble.op.ArgReduce;
 import dev.nimble.op.Assign;
 import dev.nimble.op.BatchNormalization;
 import dev.nimble.op.Binary;
@@ -438,6 +439,12 @@ public final class RandomGraphs {
   /** A choice by comparisons, or arithmetic on integers. */
   private Value selection(Value x) {
     Value y = partner(x);
+    if (x.type().shape().rank() > 0 && random.nextInt(5) == 0) {
+      int axis = random.nextInt(x.type().shape().rank());
+      nodes++;
+      Value at = builder.apply(new ArgReduce(random.nextBoolean(), axis, true, false), x);
+      return apply(x.type().shape().extent(axis), new Cast(style.dataType()), at);
+    }
     if (random.nextInt(3) == 0) {
       DataType integer = random.nextBoolean() ? DataType.I32 : DataType.I64;
       Value i = apply(bound(x), new Cast(integer), x);

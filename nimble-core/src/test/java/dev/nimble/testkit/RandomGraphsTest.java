@@ -80,6 +80,6 @@ class RandomGraphsTest {
         .contains("LayerNormalization", "Concat", "Split", "Reshape", "Transpose", "Slice")
         .contains("Pad", "Tile", "Expand", "Gather", "Resize", "MaxPool", "GlobalAveragePool")
         .contains("ReduceSum", "Where", "Cast", "Less", "And", "Not", "Assign", "AssignAdd")
-        .contains("Identity", "Div", "Pow", "Gelu", "Clip");
+        .contains("Identity", "Div", "Pow", "Gelu", "Clip", "ArgMax", "ArgMin");
   }
 }
