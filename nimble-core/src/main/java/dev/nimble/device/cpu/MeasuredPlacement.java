@@ -5,9 +5,9 @@ import java.util.Arrays;
 
 /**
  * The prerun: runs every kernel before the step is recorded, so that lazy work is done and run
- * times are known; then searches for the placement of the least simulated makespan. For a short
- * step, where a handover between threads weighs much and its cost varies from machine to machine,
- * the placement must also win against a single worker by the clock.
+ * times are known; then searches for the placement of the least simulated makespan. The simulation
+ * knows nothing of what threads cost each other (handovers, caches, memory, shared cores); so
+ * unless a step is long, the placement must also win against a single worker by the clock.
  */
 final class MeasuredPlacement implements StreamPlacement {
   private static final int FEWEST_PASSES = 3;
@@ -16,7 +16,7 @@ final class MeasuredPlacement implements StreamPlacement {
   /** Time for short kernels to be compiled, too: a cold one would seem worth a thread. */
   private static final long PRERUN_NANOS = 150_000_000;
 
-  private static final long SHORT_STEP_NANOS = 20_000_000;
+  private static final long CHECKED_STEP_NANOS = 100_000_000;
   private static final int ROUNDS = 3;
   private static final long ROUND_NANOS = 10_000_000;
 
@@ -26,7 +26,7 @@ final class MeasuredPlacement implements StreamPlacement {
     int[] single = new int[plan.streams()];
     int[] found = PlacementSearch.of(plan.commands(), nanos, plan.streams(), workers);
     return Arrays.equals(found, single)
-            || Arrays.stream(nanos).sum() > SHORT_STEP_NANOS
+            || Arrays.stream(nanos).sum() > CHECKED_STEP_NANOS
             || wins(plan, step, found, single)
         ? found
         : single;
