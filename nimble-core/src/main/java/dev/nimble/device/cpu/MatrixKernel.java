@@ -50,13 +50,12 @@ final class MatrixKernel implements CpuKernel {
     if (!single || outputs.isEmpty() || outputs.get(0).elements() == 0) {
       return null;
     }
-    if (inputs.size() > 2 && !isRowBias(inputs.get(2).shape(), outputs.get(0).shape())) {
-      return null;
-    }
     if (operator instanceof MatMul) {
       MatMul.Geometry geometry = MatMul.Geometry.of(inputs.get(0).shape(), inputs.get(1).shape());
-      return new MatrixKernel(
-          geometry, false, false, 1, 1, ((MatMul) operator).activation(), inputs, outputs);
+      return takesBias(inputs, geometry)
+          ? new MatrixKernel(
+              geometry, false, false, 1, 1, ((MatMul) operator).activation(), inputs, outputs)
+          : null;
     }
     if (operator instanceof Gemm) {
       Gemm gemm = (Gemm) operator;
@@ -72,26 +71,33 @@ final class MatrixKernel implements CpuKernel {
               one,
               one,
               outputs.get(0).shape());
-      return new MatrixKernel(
-          geometry,
-          gemm.transA(),
-          gemm.transB(),
-          gemm.alpha(),
-          gemm.beta(),
-          gemm.activation(),
-          inputs,
-          outputs);
+      return takesBias(inputs, geometry)
+          ? new MatrixKernel(
+              geometry,
+              gemm.transA(),
+              gemm.transB(),
+              gemm.alpha(),
+              gemm.beta(),
+              gemm.activation(),
+              inputs,
+              outputs)
+          : null;
     }
     return null;
   }
 
-  /** A bias of one element, or one for each column. */
-  private static boolean isRowBias(Shape bias, Shape result) {
+  /**
+   * Whether there is no bias, or one of one element, or of one for each of B's columns. The
+   * columns, not the result's last axis: where B has rank 1 that axis holds the rows of A.
+   */
+  private static boolean takesBias(List<TensorType> inputs, MatMul.Geometry geometry) {
+    if (inputs.size() < 3) {
+      return true;
+    }
+    Shape bias = inputs.get(2).shape();
+    int n = geometry.n();
     return bias.elements() == 1
-        || (result.rank() > 0
-            && bias.rank() > 0
-            && bias.elements() == result.extent(-1)
-            && bias.extent(-1) == result.extent(-1));
+        || (bias.rank() > 0 && bias.elements() == n && bias.extent(-1) == n);
   }
 
   @Override

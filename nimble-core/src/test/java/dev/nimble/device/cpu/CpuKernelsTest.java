@@ -218,6 +218,40 @@ class CpuKernelsTest {
         });
   }
 
+  /** With a column B the last axis of the result is A's rows, along which a bias then lies. */
+  @Test
+  void productsWithAColumnAndABias() {
+    Seeds.forEach(
+        60,
+        (random, seed) -> {
+          int m = between(random, 1, 9);
+          int k = between(random, 1, 9);
+          int n = between(random, 1, 9);
+          MatMul operator = new MatMul(activation(random));
+          checkChosen(operator, random, f32(m, k), f32(k), f32(m));
+          checkChosen(operator, random, f32(3, m, k), f32(k), f32(m));
+          checkChosen(operator, random, f32(3, m, k), f32(k), f32(3, 1));
+          checkChosen(operator, random, f32(k), f32(k, n), f32(n));
+          checkChosen(operator, random, f32(k), f32(k), f32());
+          checkChosen(operator, random, f32(3, m, k), f32(k, n), f32(3, 1, n));
+          checkChosen(operator, random, f32(m, k), f32(k, n), f32(m, 1));
+          checkChosen(operator, random, f32(m, k), f32(k, n), f32(m, n));
+        });
+  }
+
+  /** Whichever kernel is chosen, it must equal the reference. */
+  private static void checkChosen(Operator operator, Random random, TensorType... inputs) {
+    List<TensorType> types = List.of(inputs);
+    List<TensorType> results = operator.infer(types);
+    CpuKernel kernel = CpuKernels.of(operator, types, results);
+    List<Tensor> operands = types.stream().map(type -> RandomTensors.of(type, random)).toList();
+    Tensor expected = Tensor.zeros(results.get(0));
+    operator.bind(operands, List.of(expected)).run();
+    Tensor actual = RandomTensors.of(results.get(0), random);
+    kernel.bind(operands, List.of(actual), workspace(kernel)).run();
+    assertClose(actual, expected, operator, types);
+  }
+
   private static Window window(Random random, int kernelH, int kernelW) {
     return new Window(
         ImmutableIntArray.of(between(random, 1, 3), between(random, 1, 3)),
