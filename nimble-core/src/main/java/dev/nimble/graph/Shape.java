@@ -97,6 +97,20 @@ public final class Shape {
   }
 
   /**
+   * Elements between neighbours of a tensor of this shape along each axis of {@code result}, to
+   * which it broadcasts: 0 where it is repeated.
+   */
+  public int[] broadcastStrides(Shape result) {
+    int[] own = strides();
+    int shift = result.rank() - rank();
+    int[] strides = new int[result.rank()];
+    for (int axis = 0; axis < rank(); axis++) {
+      strides[axis + shift] = extent(axis) == 1 ? 0 : own[axis];
+    }
+    return strides;
+  }
+
+  /**
    * The shape to which both broadcast (ONNX multidirectional broadcasting: aligned at the last
    * axis, equal extents or 1).
    *

@@ -69,9 +69,7 @@ final class KnownTensors {
 
   private static Tensor extents(Node shapeOf) {
     Tensor extents = Tensor.zeros(shapeOf.output().type());
-    for (int axis = 0; axis < extents.type().elements(); axis++) {
-      extents.longs().put(axis, shapeOf.inputs().get(0).type().shape().extent(axis));
-    }
+    ShapeOf.write(shapeOf.inputs().get(0).type().shape(), extents);
     return extents;
   }
 

@@ -28,7 +28,7 @@ public record Expand(Shape target) implements Operator {
   @Override
   public Runnable bind(List<Tensor> inputs, List<Tensor> outputs) {
     Tensor in = inputs.get(0);
-    int[] strides = Odometer.broadcastStrides(in.type().shape(), target);
+    int[] strides = in.type().shape().broadcastStrides(target);
     return StridedCopy.gather(in, 0, strides, outputs.get(0), in.type().dataType().sizeBytes());
   }
 

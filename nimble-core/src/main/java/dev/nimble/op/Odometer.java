@@ -24,20 +24,9 @@ final class Odometer {
   static Odometer broadcasting(Shape shape, Shape... operands) {
     int[][] strides = new int[operands.length][];
     for (int k = 0; k < operands.length; k++) {
-      strides[k] = broadcastStrides(operands[k], shape);
+      strides[k] = operands[k].broadcastStrides(shape);
     }
     return new Odometer(shape, strides);
-  }
-
-  /** The strides of {@code operand} along the axes of {@code shape}: 0 where it is broadcast. */
-  static int[] broadcastStrides(Shape operand, Shape shape) {
-    int[] own = operand.strides();
-    int[] strides = new int[shape.rank()];
-    int shift = shape.rank() - operand.rank();
-    for (int axis = 0; axis < operand.rank(); axis++) {
-      strides[axis + shift] = operand.extent(axis) == 1 ? 0 : own[axis];
-    }
-    return strides;
   }
 
   /** Back to the first position. */

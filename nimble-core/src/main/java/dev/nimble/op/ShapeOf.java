@@ -2,6 +2,7 @@ package dev.nimble.op;
 
 import dev.nimble.graph.DataType;
 import dev.nimble.graph.Operator;
+import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import java.util.List;
@@ -24,11 +25,14 @@ public record ShapeOf() implements Operator {
 
   @Override
   public Runnable bind(List<Tensor> inputs, List<Tensor> outputs) {
-    return () -> {
-      for (int axis = 0; axis < inputs.get(0).type().shape().rank(); axis++) {
-        outputs.get(0).longs().put(axis, inputs.get(0).type().shape().extent(axis));
-      }
-    };
+    return () -> write(inputs.get(0).type().shape(), outputs.get(0));
+  }
+
+  /** Writes the extents of {@code shape} to {@code result}: I64, as many elements as axes. */
+  public static void write(Shape shape, Tensor result) {
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      result.longs().put(axis, shape.extent(axis));
+    }
   }
 
   @Override

@@ -77,10 +77,7 @@ final class ConstantFolding {
     try {
       results = node.outputs().stream().map(o -> Tensor.zeros(o.type())).toList();
       if (node.operator() instanceof ShapeOf) {
-        int[] extents = inputs.get(0).type().shape().toArray();
-        for (int axis = 0; axis < extents.length; axis++) {
-          results.get(0).longs().put(axis, extents[axis]);
-        }
+        ShapeOf.write(inputs.get(0).type().shape(), results.get(0));
       } else {
         node.operator().bind(inputs.stream().map(Value::contents).toList(), results).run();
       }

@@ -14,6 +14,7 @@ import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.Command;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.Timeline;
+import dev.nimble.testkit.RandomPlans;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -169,18 +170,7 @@ class DeviceContractTest {
           }
         }
       }
-      return withCommands(plan, commands);
-    }
-
-    private static ExecutionPlan withCommands(ExecutionPlan plan, List<Command> commands) {
-      return new ExecutionPlan(
-          plan.graph(),
-          plan.kernels(),
-          plan.schedule(),
-          plan.memory(),
-          plan.streams(),
-          plan.events(),
-          ImmutableList.copyOf(commands));
+      return RandomPlans.withCommands(plan, commands);
     }
 
     @Override

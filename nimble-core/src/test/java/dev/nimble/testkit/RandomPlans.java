@@ -10,6 +10,8 @@ import dev.nimble.graph.Value;
 import dev.nimble.op.KernelChoice;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.ResourceDemand;
+import dev.nimble.plan.Command;
+import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.schedule.Sync;
 import java.util.ArrayList;
@@ -210,5 +212,17 @@ public final class RandomPlans {
       }
       known[node.id()] = true;
     }
+  }
+
+  /** The same plan with other commands, as a faulty planner or device might have them. */
+  public static ExecutionPlan withCommands(ExecutionPlan plan, List<Command> commands) {
+    return new ExecutionPlan(
+        plan.graph(),
+        plan.kernels(),
+        plan.schedule(),
+        plan.memory(),
+        plan.streams(),
+        plan.events(),
+        ImmutableList.copyOf(commands));
   }
 }

@@ -94,14 +94,7 @@ class PlanMutationTest {
   }
 
   private static ExecutionPlan with(ExecutionPlan plan, List<Command> commands) {
-    return new ExecutionPlan(
-        plan.graph(),
-        plan.kernels(),
-        plan.schedule(),
-        plan.memory(),
-        plan.streams(),
-        plan.events(),
-        ImmutableList.copyOf(commands));
+    return RandomPlans.withCommands(plan, commands);
   }
 
   private static ExecutionPlan with(ExecutionPlan plan, MemoryPlan memory) {

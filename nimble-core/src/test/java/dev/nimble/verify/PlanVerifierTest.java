@@ -26,6 +26,7 @@ import dev.nimble.plan.PlanAssembler;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.schedule.Sync;
 import dev.nimble.testkit.OpaqueOperator;
+import dev.nimble.testkit.RandomPlans;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -147,14 +148,7 @@ class PlanVerifierTest {
   }
 
   private static ExecutionPlan with(ExecutionPlan plan, Command... commands) {
-    return new ExecutionPlan(
-        plan.graph(),
-        plan.kernels(),
-        plan.schedule(),
-        plan.memory(),
-        plan.streams(),
-        plan.events(),
-        ImmutableList.copyOf(commands));
+    return RandomPlans.withCommands(plan, List.of(commands));
   }
 
   @Test

@@ -1,6 +1,5 @@
 package dev.nimble.benchmarks.cli;
 
-import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import dev.nimble.benchmarks.models.SentenceEmbedding;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -22,10 +21,10 @@ final class SimilarityCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    try (HuggingFaceTokenizer tokenizer = SentenceEmbedding.tokenizer()) {
-      float[] first = SentenceEmbedding.embed(tokenizer, sentences.get(0));
+    try (SentenceEmbedding embedding = new SentenceEmbedding()) {
+      float[] first = embedding.embed(sentences.get(0));
       for (String sentence : sentences.subList(1, sentences.size())) {
-        float[] other = SentenceEmbedding.embed(tokenizer, sentence);
+        float[] other = embedding.embed(sentence);
         spec.commandLine()
             .getOut()
             .printf("%.4f  %s%n", SentenceEmbedding.cosine(first, other), sentence);

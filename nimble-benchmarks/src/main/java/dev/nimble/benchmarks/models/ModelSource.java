@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** A model with its dimensions bound: a named one, or a file. */
@@ -22,12 +23,12 @@ public final class ModelSource {
   private static final int TOKENS = 1_000;
 
   private final String name;
-  private final byte[] bytes;
+  private final Supplier<byte[]> file;
   private final Graph graph;
 
-  private ModelSource(String name, byte[] bytes, Graph graph) {
+  private ModelSource(String name, Supplier<byte[]> file, Graph graph) {
     this.name = name;
-    this.bytes = bytes;
+    this.file = file;
     this.graph = graph;
   }
 
@@ -41,9 +42,9 @@ public final class ModelSource {
   public static ModelSource open(String model, Map<String, Integer> dimensions) {
     Optional<NamedModel> named = NamedModel.named(model);
     if (named.isPresent()) {
-      byte[] bytes = named.get().bytes();
-      OnnxModel onnx = OnnxModel.parse(bytes, model);
-      return new ModelSource(model, bytes, onnx.graph(translated(named.get(), dimensions)));
+      NamedModel own = named.get();
+      OnnxModel onnx = OnnxModel.parse(own.bytes(), model);
+      return new ModelSource(model, own::bytes, onnx.graph(translated(own, dimensions)));
     }
     Path path = Path.of(model);
     if (!Files.exists(path) && !model.endsWith(".onnx")) {
@@ -55,11 +56,15 @@ public final class ModelSource {
           "there is no model '" + model + "'; give the path of an .onnx file, or one of " + names);
     }
     OnnxModel onnx = OnnxModel.load(path);
+    return new ModelSource(onnx.file(), () -> read(path), onnx.graph(dimensions));
+  }
+
+  private static byte[] read(Path path) {
     try {
-      return new ModelSource(onnx.file(), Files.readAllBytes(path), onnx.graph(dimensions));
+      return Files.readAllBytes(path);
     } catch (IOException e) {
       throw new InvalidModelException(
-          "cannot be read: " + e.getMessage(), Location.ofFile(onnx.file()), e);
+          "cannot be read: " + e.getMessage(), Location.ofFile(path.toString()), e);
     }
   }
 
@@ -79,9 +84,9 @@ public final class ModelSource {
     return name;
   }
 
-  /** The model file, for other runtimes. */
+  /** The model file, for other runtimes; read at each call, since a plan does without it. */
   public byte[] bytes() {
-    return bytes.clone();
+    return file.get();
   }
 
   /** The captured graph. */

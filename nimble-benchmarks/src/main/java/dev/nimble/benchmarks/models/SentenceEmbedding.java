@@ -7,16 +7,19 @@ import dev.nimble.Nimble;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
+import dev.nimble.onnx.OnnxModel;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Map;
 
 /** Sentence embeddings with MiniLM, as a user of the library would write them. */
-public final class SentenceEmbedding {
-  private SentenceEmbedding() {}
+public final class SentenceEmbedding implements AutoCloseable {
+  private final OnnxModel model =
+      OnnxModel.parse(NamedModel.MINILM.bytes(), NamedModel.MINILM.modelName());
+  private final HuggingFaceTokenizer tokenizer = tokenizer();
 
   /** The model's own tokenizer. */
-  public static HuggingFaceTokenizer tokenizer() {
+  private static HuggingFaceTokenizer tokenizer() {
     String resource = "/all-minilm-l6-v2-tokenizer.json";
     try (InputStream stream = SentenceEmbedding.class.getResourceAsStream(resource)) {
       if (stream == null) {
@@ -29,12 +32,11 @@ public final class SentenceEmbedding {
   }
 
   /** The mean of the token embeddings of {@code sentence}, 384 numbers. */
-  public static float[] embed(HuggingFaceTokenizer tokenizer, String sentence) {
+  public float[] embed(String sentence) {
     Encoding tokens = tokenizer.encode(sentence);
     int length = tokens.getIds().length;
     Shape shape = Shape.of(1, length);
-    ModelSource model = ModelSource.open("minilm", Map.of("sequence", length));
-    try (Engine engine = Nimble.prepare(model.graph())) {
+    try (Engine engine = Nimble.prepare(model.graph(Map.of("*.0", 1, "*.1", length)))) {
       Map<String, Tensor> outputs =
           engine.run(
               Map.of(
@@ -61,5 +63,10 @@ public final class SentenceEmbedding {
       normB += (double) b[i] * b[i];
     }
     return dot / Math.sqrt(normA * normB);
+  }
+
+  @Override
+  public void close() {
+    tokenizer.close();
   }
 }

@@ -279,7 +279,7 @@ final class ElementwiseKernel implements CpuKernel {
     Scattered(Tensor source, Shape result) {
       super(source);
       this.extents = result.toArray();
-      this.strides = Strides.broadcast(source.type().shape(), result);
+      this.strides = source.type().shape().broadcastStrides(result);
       this.position = new int[extents.length];
     }
 

@@ -64,7 +64,7 @@ final class MoveKernel implements CpuKernel {
     }
     if (operator instanceof Expand) {
       return new MoveKernel(
-          "strided expand", inputs, outputs, 0, Strides.broadcast(shape, outputs.get(0).shape()));
+          "strided expand", inputs, outputs, 0, shape.broadcastStrides(outputs.get(0).shape()));
     }
     if (operator instanceof Resize && ((Resize) operator).mode() == Resize.Mode.NEAREST) {
       return new Nearest((Resize) operator, inputs, outputs);
