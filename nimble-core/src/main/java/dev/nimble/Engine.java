@@ -7,6 +7,7 @@ import dev.nimble.graph.Graph;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
+import dev.nimble.jfr.ReplayEvent;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.Timeline;
 import java.util.LinkedHashMap;
@@ -45,6 +46,7 @@ public final class Engine implements AutoCloseable {
   private final ImmutableMap<String, Integer> outputIndex;
   private final ImmutableMap<String, Integer> variableIndex;
   private final ReentrantLock stepping = new ReentrantLock();
+  private final ReplayEvent replayEvent;
   private @Nullable ExecutorService asyncThread;
   private boolean closed;
 
@@ -57,6 +59,7 @@ public final class Engine implements AutoCloseable {
     this.inputIndex = positions(graph.inputs().stream().map(Value::name).toList());
     this.outputIndex = positions(graph.outputNames());
     this.variableIndex = positions(graph.variables().stream().map(Value::name).toList());
+    this.replayEvent = new ReplayEvent(graph.name(), graph.nodes().size(), plan.streams());
   }
 
   private static ImmutableMap<String, Integer> positions(List<String> names) {
@@ -90,7 +93,7 @@ public final class Engine implements AutoCloseable {
     try {
       checkOpen();
       inputIndex.forEach((name, index) -> recording.input(index).copyFrom(given(inputs, name)));
-      recording.replay();
+      step();
       Map<String, Tensor> outputs = new LinkedHashMap<>();
       outputIndex.forEach((name, index) -> outputs.put(name, recording.output(index).copy()));
       return outputs;
@@ -122,9 +125,20 @@ public final class Engine implements AutoCloseable {
     }
     try {
       checkOpen();
-      recording.replay();
+      step();
     } finally {
       stepping.unlock();
+    }
+  }
+
+  /** One replay; the caller holds the lock, so that one event object serves all. */
+  private void step() {
+    if (replayEvent.isEnabled()) {
+      replayEvent.begin();
+      recording.replay();
+      replayEvent.done();
+    } else {
+      recording.replay();
     }
   }
 

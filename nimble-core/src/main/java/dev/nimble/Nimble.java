@@ -4,6 +4,8 @@ import dev.nimble.device.Device;
 import dev.nimble.device.Devices;
 import dev.nimble.device.Recording;
 import dev.nimble.graph.Graph;
+import dev.nimble.jfr.PrepareEvent;
+import dev.nimble.jfr.StageEvent;
 import dev.nimble.memory.MemoryPlan;
 import dev.nimble.memory.MemoryPlanner;
 import dev.nimble.op.KernelChoices;
@@ -51,10 +53,21 @@ public final class Nimble {
 
   private static Engine prepare(
       Graph graph, Device device, EngineOptions options, Engine.Owned alsoClosed) {
+    PrepareEvent event = PrepareEvent.start();
     ExecutionPlan plan = plan(graph, device, options);
+    StageEvent stage = StageEvent.start(graph.name());
     Recording recording = device.record(plan);
+    stage.next("record");
     try {
-      return new Engine(graph, plan, recording, alsoClosed);
+      Engine engine = new Engine(graph, plan, recording, alsoClosed);
+      event
+          .of(graph.name(), plan.kernels().device(), plan.schedule().policy())
+          .done(
+              plan.graph().nodes().size(),
+              plan.streams(),
+              plan.schedule().syncs().size(),
+              plan.memory().arenaBytes());
+      return engine;
     } catch (Throwable failure) {
       closeAfter(failure, recording);
       throw failure;
@@ -69,12 +82,18 @@ public final class Nimble {
    *     library)
    */
   public static ExecutionPlan plan(Graph graph, Device device, EngineOptions options) {
+    StageEvent stage = StageEvent.start(graph.name());
     Graph rewritten = OutputCopies.apply(options.transforms().apply(graph));
+    stage = stage.next("transform");
     KernelChoices kernels = device.select(rewritten);
+    stage = stage.next("select");
     Schedule schedule = options.policy().schedule(rewritten, kernels);
+    stage = stage.next("schedule");
     MemoryPlan memory = MemoryPlanner.plan(rewritten, kernels, schedule);
     ExecutionPlan plan = PlanAssembler.assemble(rewritten, kernels, schedule, memory);
+    stage = stage.next("memory");
     PlanVerifier.verify(plan);
+    stage.next("verify");
     return plan;
   }
 

@@ -30,20 +30,21 @@ class ArchitectureTest {
   private static Map<String, List<String>> table() {
     Map<String, List<String>> table = new LinkedHashMap<>();
     table.put("error", List.of());
+    table.put("jfr", List.of());
     table.put("graph", List.of("error"));
     table.put("buffer", List.of("error"));
     List<String> operators = List.of("error", "graph");
     table.put("op", operators);
     List<String> graphs = with(operators, "op");
-    table.put("capture", graphs);
-    table.put("onnx", graphs);
+    table.put("capture", with(graphs, "jfr"));
+    table.put("onnx", with(graphs, "jfr"));
     table.put("transform", graphs);
     table.put("analysis", List.of("error"));
     table.put("schedule", with(graphs, "analysis"));
     table.put("memory", with(graphs, "buffer", "analysis", "schedule"));
     table.put("plan", with(graphs, "buffer", "schedule", "memory"));
     table.put("verify", with(graphs, "buffer", "plan"));
-    table.put("view", with(graphs, "buffer", "schedule", "memory", "plan"));
+    table.put("view", with(graphs, "buffer", "analysis", "schedule", "memory", "plan"));
     table.put("device", with(graphs, "buffer", "plan"));
     // A device reads memory plans and schedules as data, through the plan.
     table.put("device.cpu", with(graphs, "buffer", "plan", "memory", "device"));

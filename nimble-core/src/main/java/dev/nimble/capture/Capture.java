@@ -8,6 +8,7 @@ import dev.nimble.graph.Graph;
 import dev.nimble.graph.GraphBuilder;
 import dev.nimble.graph.Operand;
 import dev.nimble.graph.TensorType;
+import dev.nimble.jfr.CaptureEvent;
 import dev.nimble.op.OperatorExecutor;
 import java.util.ArrayList;
 import java.util.List;
@@ -91,6 +92,7 @@ public final class Capture {
    *     the types
    */
   public Graph graph() {
+    CaptureEvent event = CaptureEvent.start();
     initialise();
     GraphBuilder builder = new GraphBuilder(name);
     TracingOps ops = new TracingOps(builder, new Paths(model), training);
@@ -101,7 +103,9 @@ public final class Capture {
     for (int i = 0; i < results.size(); i++) {
       ops.output(names.get(i), results.get(i));
     }
-    return builder.build();
+    Graph graph = builder.build();
+    event.done("java", name, graph.nodes().size());
+    return graph;
   }
 
   /**

@@ -15,6 +15,7 @@ import dev.nimble.error.Location;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.TensorType;
+import dev.nimble.jfr.CaptureEvent;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -213,9 +214,12 @@ public final class OnnxModel {
    *     dimensions
    */
   public Graph graph(Map<String, Integer> dimensions) {
+    CaptureEvent event = CaptureEvent.start();
     try {
       ImmutableMap<String, TensorType> types = new DimensionBinding(inputs, dimensions).types();
-      return new GraphImporter(proto.getGraph(), file, opset, limits, types).graph();
+      Graph graph = new GraphImporter(proto.getGraph(), file, opset, limits, types).graph();
+      event.done(file, graph.name(), graph.nodes().size());
+      return graph;
     } catch (InvalidModelException e) {
       throw e.in(file);
     } catch (InvalidArgumentException e) {

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble.jfr;
+
+import org.jspecify.annotations.NullMarked;
