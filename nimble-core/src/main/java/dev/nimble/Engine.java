@@ -10,6 +10,10 @@ import dev.nimble.graph.Value;
 import dev.nimble.jfr.ReplayEvent;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.Timeline;
+import dev.nimble.planfile.PlanFile;
+import dev.nimble.planfile.PlanWeights;
+import dev.nimble.planfile.SavedPlan;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +45,7 @@ public final class Engine implements AutoCloseable {
   private final ExecutionPlan plan;
   private final Graph captured;
   private final Recording recording;
+  private final String target;
   private final AutoCloseable alsoClosed;
   private final ImmutableMap<String, Integer> inputIndex;
   private final ImmutableMap<String, Integer> outputIndex;
@@ -50,8 +55,14 @@ public final class Engine implements AutoCloseable {
   private @Nullable ExecutorService asyncThread;
   private boolean closed;
 
-  Engine(Graph captured, ExecutionPlan plan, Recording recording, AutoCloseable alsoClosed) {
+  Engine(
+      Graph captured,
+      ExecutionPlan plan,
+      String target,
+      Recording recording,
+      AutoCloseable alsoClosed) {
     this.captured = captured;
+    this.target = target;
     this.plan = plan;
     this.recording = recording;
     this.alsoClosed = alsoClosed;
@@ -70,7 +81,10 @@ public final class Engine implements AutoCloseable {
     return positions.buildOrThrow();
   }
 
-  /** The graph as it was given, before transforms. */
+  /**
+   * The graph as it was given, before transforms; of an engine that was loaded, the plan's own
+   * graph.
+   */
   public Graph capturedGraph() {
     return captured;
   }
@@ -78,6 +92,24 @@ public final class Engine implements AutoCloseable {
   /** The plan that is replayed; its graph is the transformed one. */
   public ExecutionPlan plan() {
     return plan;
+  }
+
+  /**
+   * Saves the plan, with what the device measured for it, to {@code file}, weights included; {@link
+   * Nimble#load(Path)} makes an engine of it without scheduling again. Variables are saved with
+   * their initial contents, not with the present ones. An existing file is replaced.
+   *
+   * @throws InvalidArgumentException if the file cannot be written, the graph has an operator that
+   *     is not one of this library's, or the engine is closed
+   */
+  public void save(Path file) {
+    save(file, PlanWeights.inline());
+  }
+
+  /** As {@link #save(Path)}, with weights where {@code weights} says. */
+  public void save(Path file, PlanWeights weights) {
+    checkOpenLocked();
+    PlanFile.write(file, new SavedPlan(plan, target, recording.tuning()), weights);
   }
 
   /**

@@ -3,6 +3,11 @@ package dev.nimble;
 import dev.nimble.device.Device;
 import dev.nimble.device.Devices;
 import dev.nimble.device.Recording;
+import dev.nimble.error.DeviceException;
+import dev.nimble.error.InvalidArgumentException;
+import dev.nimble.error.InvalidModelException;
+import dev.nimble.error.InvalidPlanException;
+import dev.nimble.error.Location;
 import dev.nimble.graph.Graph;
 import dev.nimble.jfr.PrepareEvent;
 import dev.nimble.jfr.StageEvent;
@@ -11,9 +16,12 @@ import dev.nimble.memory.MemoryPlanner;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.PlanAssembler;
+import dev.nimble.planfile.PlanFile;
+import dev.nimble.planfile.SavedPlan;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.transform.OutputCopies;
 import dev.nimble.verify.PlanVerifier;
+import java.nio.file.Path;
 
 /** Prepares graphs: all scheduling, once, ahead of time [Nimble, section 4.1]. */
 public final class Nimble {
@@ -59,7 +67,7 @@ public final class Nimble {
     Recording recording = device.record(plan);
     stage.next("record");
     try {
-      Engine engine = new Engine(graph, plan, recording, alsoClosed);
+      Engine engine = new Engine(graph, plan, device.target(), recording, alsoClosed);
       event
           .of(graph.name(), plan.kernels().device(), plan.schedule().policy())
           .done(
@@ -68,6 +76,83 @@ public final class Nimble {
               plan.schedule().syncs().size(),
               plan.memory().arenaBytes());
       return engine;
+    } catch (Throwable failure) {
+      closeAfter(failure, recording);
+      throw failure;
+    }
+  }
+
+  /**
+   * Loads a plan that {@link Engine#save} has written, opens the first device of the kind that it
+   * was made for, and records it there; closing the engine closes the device. Nothing is captured,
+   * transformed, scheduled or measured again; the plan is verified again, for the file is not
+   * trusted.
+   *
+   * @throws InvalidPlanException if the file cannot be read, is damaged, is of another version, or
+   *     was made for a device that is not here; names the file and says what is wrong
+   * @throws dev.nimble.error.DeviceException if the device cannot be opened or fails; nothing is
+   *     leaked
+   */
+  public static Engine load(Path file) {
+    return load(file, "auto");
+  }
+
+  /**
+   * As {@link #load(Path)}, on the device that {@code spec} names, as {@link Devices#open} takes
+   * it; {@code auto} is a device of the kind that the plan was made for.
+   */
+  public static Engine load(Path file, String spec) {
+    SavedPlan saved = PlanFile.read(file);
+    Device device = open(file, saved, spec);
+    try {
+      return load(file, saved, device, device::close);
+    } catch (Throwable failure) {
+      closeAfter(failure, device);
+      throw failure;
+    }
+  }
+
+  /** As {@link #load(Path)}, on a device that stays open. */
+  public static Engine load(Path file, Device device) {
+    return load(file, PlanFile.read(file), device, () -> {});
+  }
+
+  private static Device open(Path file, SavedPlan saved, String spec) {
+    if (!spec.equals("auto")) {
+      return Devices.open(spec);
+    }
+    try {
+      return Devices.open(saved.deviceKind());
+    } catch (InvalidArgumentException | DeviceException e) { // none of that kind is here
+      throw new InvalidPlanException(
+          "was made for '" + saved.target() + "': " + e.what(),
+          Location.ofFile(file.toString()),
+          e);
+    }
+  }
+
+  private static Engine load(Path file, SavedPlan saved, Device device, Engine.Owned alsoClosed) {
+    String name = file.toString();
+    if (!saved.target().equals(device.target())) {
+      throw new InvalidPlanException(
+          "was made for the device '"
+              + saved.target()
+              + "', and this one is '"
+              + device.target()
+              + "'; prepare the model on this device",
+          Location.ofFile(name));
+    }
+    ExecutionPlan plan = saved.plan();
+    Recording recording;
+    try {
+      recording = device.record(plan, saved.tuning());
+    } catch (InvalidPlanException e) {
+      throw e.in(name);
+    } catch (InvalidArgumentException | InvalidModelException e) { // other kernels than are here
+      throw new InvalidPlanException(e.what(), e.location().withFile(name), e);
+    }
+    try {
+      return new Engine(plan.graph(), plan, device.target(), recording, alsoClosed);
     } catch (Throwable failure) {
       closeAfter(failure, recording);
       throw failure;

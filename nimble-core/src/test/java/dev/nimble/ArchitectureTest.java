@@ -45,6 +45,7 @@ class ArchitectureTest {
     table.put("plan", with(graphs, "buffer", "schedule", "memory"));
     table.put("verify", with(graphs, "buffer", "plan"));
     table.put("view", with(graphs, "buffer", "analysis", "schedule", "memory", "plan"));
+    table.put("planfile", with(graphs, "buffer", "schedule", "memory", "plan", "verify"));
     table.put("device", with(graphs, "buffer", "plan"));
     // A device reads memory plans and schedules as data, through the plan.
     table.put("device.cpu", with(graphs, "buffer", "plan", "memory", "device"));

@@ -4,6 +4,7 @@ import dev.nimble.graph.Graph;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
+import dev.nimble.plan.Tuning;
 
 /**
  * Something that runs kernels on streams. Thread-safe. Closing it closes nothing that it made:
@@ -12,6 +13,16 @@ import dev.nimble.plan.ExecutionPlan;
 public interface Device extends AutoCloseable {
   /** The device's name with its kind, for reports: {@code cpu (2 cores)}. */
   String name();
+
+  /**
+   * What a plan that was made for this device must find again to run: one that was saved is
+   * recorded only by a device of an equal target. The first word is the name of the provider; what
+   * else decides whether kernels, algorithms and their workspaces fit (architecture, versions of
+   * libraries) follows.
+   */
+  default String target() {
+    return name();
+  }
 
   /** The most streams that can make progress at once. */
   int concurrency();
@@ -31,6 +42,16 @@ public interface Device extends AutoCloseable {
    *     leaked
    */
   Recording record(ExecutionPlan plan);
+
+  /**
+   * As {@link #record(ExecutionPlan)}, but takes from {@code tuning} what it would measure. What a
+   * device does not know or cannot use is measured again; by default, all.
+   *
+   * @throws dev.nimble.error.InvalidPlanException if {@code tuning} makes no sense for {@code plan}
+   */
+  default Recording record(ExecutionPlan plan, Tuning tuning) {
+    return record(plan);
+  }
 
   /** Opens an executor that runs operators one at a time, as called. */
   OperatorExecutor eager();

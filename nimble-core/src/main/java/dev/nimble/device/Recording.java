@@ -2,6 +2,7 @@ package dev.nimble.device;
 
 import dev.nimble.graph.Tensor;
 import dev.nimble.plan.Timeline;
+import dev.nimble.plan.Tuning;
 
 /**
  * A recorded step. Its memory is fixed for its life: replays always read and write the same
@@ -18,6 +19,15 @@ public interface Recording extends AutoCloseable {
    * The buffer into which replays write graph output {@code index}; valid until the next replay.
    */
   Tensor output(int index);
+
+  /**
+   * What was measured to make this recording, so that {@link
+   * Device#record(dev.nimble.plan.ExecutionPlan, Tuning)} can make another without; by default,
+   * nothing.
+   */
+  default Tuning tuning() {
+    return Tuning.NONE;
+  }
 
   /** Runs the step and waits until its outputs are complete. Allocates no Java object. */
   void replay();

@@ -30,6 +30,7 @@ public final class GraphBuilder {
   private final List<String> outputNames = new ArrayList<>();
   private final Set<String> nodeNames = new HashSet<>();
   private final Set<String> valueNames = new HashSet<>();
+  private final Set<String> takenOutputNames = new HashSet<>();
   private final Map<String, Integer> nextSuffix = new HashMap<>();
 
   /** Starts an empty graph; {@code name} may be empty. */
@@ -155,7 +156,7 @@ public final class GraphBuilder {
    * @throws InvalidModelException if the output name is taken
    */
   public GraphBuilder output(String outputName, Value value) {
-    if (outputNames.contains(outputName)) {
+    if (!takenOutputNames.add(outputName)) {
       throw new InvalidModelException("two outputs are named '" + outputName + "'");
     }
     outputs.add(value);

@@ -7,6 +7,7 @@ import dev.nimble.graph.Graph;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
+import dev.nimble.plan.Tuning;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** The host as a device. */
@@ -26,6 +27,12 @@ final class CpuDevice implements Device {
     return "cpu (" + workers + (workers == 1 ? " worker)" : " workers)");
   }
 
+  /** Kernels are the same on every host; where streams run is tuning. */
+  @Override
+  public String target() {
+    return CpuDeviceProvider.NAME;
+  }
+
   @Override
   public int concurrency() {
     return workers;
@@ -38,8 +45,13 @@ final class CpuDevice implements Device {
 
   @Override
   public Recording record(ExecutionPlan plan) {
+    return record(plan, Tuning.NONE);
+  }
+
+  @Override
+  public Recording record(ExecutionPlan plan, Tuning tuning) {
     checkOpen();
-    return new CpuRecording(plan, placement, workers, open);
+    return new CpuRecording(plan, placement, tuning, workers, open);
   }
 
   @Override

@@ -9,6 +9,8 @@ import dev.nimble.error.InvalidArgumentException;
  * workers.
  */
 public final class CpuDeviceProvider implements DeviceProvider {
+  static final String NAME = "cpu";
+
   private final int workers;
 
   /** As many workers as the JVM has processors. */
@@ -26,7 +28,7 @@ public final class CpuDeviceProvider implements DeviceProvider {
 
   @Override
   public String name() {
-    return "cpu";
+    return NAME;
   }
 
   @Override

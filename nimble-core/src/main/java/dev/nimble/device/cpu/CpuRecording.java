@@ -10,6 +10,7 @@ import dev.nimble.graph.Node;
 import dev.nimble.graph.Tensor;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.Timeline;
+import dev.nimble.plan.Tuning;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -30,9 +31,15 @@ final class CpuRecording implements Recording {
   private List<Tensor> inputs;
   private List<Tensor> outputs;
   private List<Tensor> variables;
+  private final Tuning tuning;
   private @Nullable Workers workers;
 
-  CpuRecording(ExecutionPlan plan, StreamPlacement placement, int mostWorkers, AtomicInteger open) {
+  CpuRecording(
+      ExecutionPlan plan,
+      StreamPlacement placement,
+      Tuning given,
+      int mostWorkers,
+      AtomicInteger open) {
     this.open = open;
     Graph graph = plan.graph();
     BoundStep step = new BoundStep(plan);
@@ -43,9 +50,15 @@ final class CpuRecording implements Recording {
     int[] workerOf = new int[plan.streams()];
     int used = Math.min(mostWorkers, plan.streams());
     if (used > 1) {
-      workerOf = placement.place(plan, step, used);
-      step.reset();
+      int[] tuned = PlacementTuning.read(given, plan.streams(), used);
+      if (tuned == null) {
+        workerOf = placement.place(plan, step, used);
+        step.reset();
+      } else {
+        workerOf = tuned;
+      }
     }
+    this.tuning = used > 1 ? PlacementTuning.of(workerOf, used) : Tuning.NONE;
     Workers made = new Workers(plan, launches, workerOf);
     made.run(); // so that each worker has its scratch; inputs are zeros, and errors come again
     step.reset();
@@ -78,6 +91,11 @@ final class CpuRecording implements Recording {
   @Override
   public Tensor output(int index) {
     return at(outputs, index, "output");
+  }
+
+  @Override
+  public Tuning tuning() {
+    return tuning;
   }
 
   @Override

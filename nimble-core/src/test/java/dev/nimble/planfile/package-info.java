@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble.planfile;
+
+import org.jspecify.annotations.NullMarked;
