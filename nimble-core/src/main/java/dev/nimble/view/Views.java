@@ -33,4 +33,18 @@ public final class Views {
   public static String traceJson(Timeline timeline) {
     return TraceJson.write(timeline);
   }
+
+  /**
+   * Everything at once, as one HTML page that needs nothing else: the DAG, the timeline of a
+   * replay, the arena over the same time, the critical path, and what bounds the step. It is safe
+   * to open whatever names the model has: text is escaped, and the page forbids itself every script
+   * but its own and all network access. Write it as UTF-8 or ASCII.
+   *
+   * @param plan what was replayed
+   * @param timeline one replay of it
+   * @param replayNanos what a replay without timing takes, for comparison; 0 if not measured
+   */
+  public static String planHtml(ExecutionPlan plan, Timeline timeline, long replayNanos) {
+    return PlanPage.write(plan, timeline, replayNanos);
+  }
 }

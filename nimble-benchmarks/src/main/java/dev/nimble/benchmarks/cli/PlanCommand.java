@@ -7,13 +7,15 @@ import dev.nimble.benchmarks.models.ModelSource;
 import dev.nimble.device.Device;
 import dev.nimble.device.Devices;
 import dev.nimble.error.InvalidArgumentException;
-import dev.nimble.graph.Tensor;
 import dev.nimble.plan.ExecutionPlan;
+import dev.nimble.plan.Timeline;
 import dev.nimble.view.Views;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -29,6 +31,9 @@ import picocli.CommandLine.Spec;
     description = "Schedules a model and explains the plan; writes pictures of it.")
 final class PlanCommand implements Callable<Integer> {
   private static final int WARMUPS = 20;
+  private static final int MOST_WARMUPS = 20_000;
+  private static final long WARMUP_NANOS = 1_000_000_000;
+  private static final int TIMED = 15;
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ModelOptions options = new ModelOptions();
@@ -48,32 +53,60 @@ final class PlanCommand implements Callable<Integer> {
       description = "Replays and writes a trace that Perfetto opens.")
   private @Nullable Path trace;
 
+  @Option(
+      names = "--html",
+      paramLabel = "FILE",
+      description =
+          "Replays and writes one page with the DAG, the timeline, the arena, the critical path and"
+              + " what bounds the step.")
+  private @Nullable Path html;
+
   @Override
   public Integer call() {
     ModelSource model = options.open();
     EngineOptions engineOptions = options.engineOptions();
-    PrintWriter out = spec.commandLine().getOut();
     try (Device device = Devices.open(engineOptions.device())) {
-      ExecutionPlan plan = Nimble.plan(model.graph(), device, engineOptions);
-      out.println(plan.explain());
-      write(dot, () -> Views.dot(plan.schedule()));
-      write(svg, () -> Views.scheduleSvg(plan.schedule()));
-      write(arena, () -> Views.arenaSvg(plan));
-      if (trace != null) {
+      if (trace == null && html == null) {
+        show(Nimble.plan(model.graph(), device, engineOptions));
+      } else {
         try (Engine engine = Nimble.prepare(model.graph(), device, engineOptions)) {
-          model.inputs(1).forEach((name, tensor) -> copy(engine, name, tensor));
-          for (int i = 0; i < WARMUPS; i++) {
-            engine.replay();
-          }
-          write(trace, () -> Views.traceJson(engine.replayTimed()));
+          show(engine.plan());
+          model.inputs(1).forEach((name, tensor) -> engine.input(name).copyFrom(tensor));
+          replay(engine);
         }
       }
     }
     return 0;
   }
 
-  private static void copy(Engine engine, String name, Tensor tensor) {
-    engine.input(name).copyFrom(tensor);
+  private void show(ExecutionPlan plan) {
+    spec.commandLine().getOut().println(plan.explain());
+    write(dot, () -> Views.dot(plan.schedule()));
+    write(svg, () -> Views.scheduleSvg(plan.schedule()));
+    write(arena, () -> Views.arenaSvg(plan));
+  }
+
+  /** Replays until it is quick, and shows the replay of median length. */
+  private void replay(Engine engine) {
+    long begin = System.nanoTime();
+    List<Long> untimed = new ArrayList<>();
+    while (untimed.size() < WARMUPS
+        || (untimed.size() < MOST_WARMUPS && System.nanoTime() - begin < WARMUP_NANOS)) {
+      long start = System.nanoTime();
+      engine.replay();
+      untimed.add(System.nanoTime() - start);
+    }
+    List<Long> warm = new ArrayList<>(untimed.subList(untimed.size() / 2, untimed.size()));
+    warm.sort(Comparator.naturalOrder());
+    List<Timeline> timed = new ArrayList<>();
+    for (int i = 0; i < TIMED; i++) {
+      engine.replayTimed(); // code for timing has to warm up too
+      timed.add(engine.replayTimed());
+    }
+    timed.sort(Comparator.comparingLong(Timeline::totalNanos));
+    Timeline median = timed.get(TIMED / 2);
+    write(trace, () -> Views.traceJson(median));
+    write(html, () -> Views.planHtml(engine.plan(), median, warm.get(warm.size() / 2)));
   }
 
   private void write(@Nullable Path file, java.util.function.Supplier<String> text) {

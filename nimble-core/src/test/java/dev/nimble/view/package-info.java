@@ -1,0 +1,4 @@
+@NullMarked
+package dev.nimble.view;
+
+import org.jspecify.annotations.NullMarked;
