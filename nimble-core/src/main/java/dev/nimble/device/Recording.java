@@ -32,6 +32,20 @@ public interface Recording extends AutoCloseable {
   /** Runs the step and waits until its outputs are complete. Allocates no Java object. */
   void replay();
 
+  /**
+   * Starts the step and returns while it runs, where the device can; {@link #await} before its
+   * outputs are read, its inputs written, or the next step started. {@link #replay()} is both.
+   * Allocates no Java object.
+   */
+  default void launch() {
+    replay();
+  }
+
+  /**
+   * Waits until the outputs of a launched step are complete; returns at once if none is running.
+   */
+  default void await() {}
+
   /** As {@link #replay()}, and says when each launch ran. Slower: for pictures, not for timing. */
   Timeline replayTimed();
 

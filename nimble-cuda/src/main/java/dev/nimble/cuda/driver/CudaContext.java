@@ -1,0 +1,234 @@
+package dev.nimble.cuda.driver;
+
+import dev.nimble.error.DeviceException;
+import dev.nimble.error.InvalidArgumentException;
+import java.util.concurrent.atomic.AtomicInteger;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The primary context of one GPU, retained until {@link #close}, and the count of what it holds.
+ *
+ * <p>Every call of this package needs the context to be current on its thread: {@link #enter}
+ * before, {@link #leave} after. A thread that has no context keeps this one, so that later calls
+ * find it; a thread on which other code has made another context current gets that one back.
+ */
+public final class CudaContext implements AutoCloseable {
+  private static final ThreadLocal<CudaContext> KEPT = new ThreadLocal<>();
+
+  private final int ordinal;
+  private final CUdevice device = new CUdevice();
+  private final CUcontext context = new CUcontext();
+  private final AtomicInteger open = new AtomicInteger();
+  private final String name;
+  private volatile @Nullable DeviceException poison;
+  private boolean closed;
+
+  /**
+   * Retains the primary context of GPU {@code ordinal}.
+   *
+   * @throws InvalidArgumentException if there is no such GPU
+   * @throws DeviceException if the driver fails
+   */
+  public CudaContext(int ordinal) {
+    int count = deviceCount();
+    if (ordinal < 0 || ordinal >= count) {
+      throw new InvalidArgumentException(
+          "there is no cuda:" + ordinal + "; this machine has " + count + " GPUs, from cuda:0");
+    }
+    this.ordinal = ordinal;
+    Status.check("cuDeviceGet", JCudaDriver.cuDeviceGet(device, ordinal));
+    byte[] bytes = new byte[256];
+    Status.check("cuDeviceGetName", JCudaDriver.cuDeviceGetName(bytes, bytes.length, device));
+    this.name = CudaDriver.text(bytes);
+    Status.check("cuDevicePrimaryCtxRetain", JCudaDriver.cuDevicePrimaryCtxRetain(context, device));
+  }
+
+  /** How many GPUs the driver shows. */
+  public static int deviceCount() {
+    CudaDriver.initialize();
+    int[] count = new int[1];
+    Status.check("cuDeviceGetCount", JCudaDriver.cuDeviceGetCount(count));
+    return count[0];
+  }
+
+  /** The GPU's number, from 0. */
+  public int ordinal() {
+    return ordinal;
+  }
+
+  /** The GPU's name, as its maker gives it. */
+  public String deviceName() {
+    return name;
+  }
+
+  /** The GPU's compute capability, major times 10 plus minor: 90 for sm_90. */
+  public int computeCapability() {
+    return 10 * attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+        + attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  }
+
+  /** The number of multiprocessors. */
+  public int multiprocessors() {
+    return attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  }
+
+  private int attribute(int attribute) {
+    int[] value = new int[1];
+    Status.check(
+        "cuDeviceGetAttribute", JCudaDriver.cuDeviceGetAttribute(value, attribute, device));
+    return value[0];
+  }
+
+  /**
+   * Makes the context current on this thread.
+   *
+   * @return a token for {@link #leave}
+   * @throws DeviceException if the context is beyond use after an earlier error
+   */
+  public boolean enter() {
+    checkUsable();
+    CUcontext current = new CUcontext();
+    Status.check("cuCtxGetCurrent", JCudaDriver.cuCtxGetCurrent(current));
+    if (current.equals(context)) {
+      KEPT.set(this);
+      return false;
+    }
+    CudaContext kept = KEPT.get();
+    if (current.equals(new CUcontext()) || (kept != null && current.equals(kept.context))) {
+      Status.check("cuCtxSetCurrent", JCudaDriver.cuCtxSetCurrent(context));
+      KEPT.set(this);
+      return false;
+    }
+    Status.check("cuCtxPushCurrent", JCudaDriver.cuCtxPushCurrent(context));
+    return true;
+  }
+
+  /** Gives the thread the context back that it had before {@link #enter}, if it was another's. */
+  public void leave(boolean token) {
+    if (token) {
+      JCudaDriver.cuCtxPopCurrent(new CUcontext());
+    }
+  }
+
+  /** Whether this thread was left with this context by {@link #enter}: no driver call. */
+  public boolean isKept() {
+    return KEPT.get() == this;
+  }
+
+  private void checkUsable() {
+    DeviceException reason = poison;
+    if (reason != null) {
+      throw new DeviceException(
+          "the GPU cannot be used after an earlier error: " + reason.what(),
+          reason.location(),
+          reason);
+    }
+  }
+
+  /** Throws if {@code code} is an error; a sticky one makes every later call fail at once. */
+  public void check(String call, int code) {
+    if (code != CUresult.CUDA_SUCCESS) {
+      throw failure(call, code);
+    }
+  }
+
+  DeviceException failure(String call, int code) {
+    DeviceException failure = Status.failure(call, code);
+    if (Status.sticky(code) && poison == null) {
+      poison = failure;
+    }
+    return failure;
+  }
+
+  /** Whether a sticky error has made the context useless. */
+  public boolean isPoisoned() {
+    return poison != null;
+  }
+
+  /**
+   * Waits for copies and fills of the legacy default stream: they return before they are done, and
+   * no other stream of ours waits for them (CUDA driver API, "API synchronization behavior").
+   */
+  void settle() {
+    check("cuStreamSynchronize", JCudaDriver.cuStreamSynchronize(null));
+  }
+
+  /** Free and total bytes of the GPU's memory; the context must be current. */
+  public long[] memory() {
+    long[] free = new long[1];
+    long[] total = new long[1];
+    check("cuMemGetInfo", JCudaDriver.cuMemGetInfo(free, total));
+    return new long[] {free[0], total[0]};
+  }
+
+  /** The priorities that streams may have: least and greatest (a smaller number goes first). */
+  public int[] streamPriorities() {
+    int[] least = new int[1];
+    int[] greatest = new int[1];
+    check("cuCtxGetStreamPriorityRange", JCudaDriver.cuCtxGetStreamPriorityRange(least, greatest));
+    return new int[] {least[0], greatest[0]};
+  }
+
+  /** Counts a handle that was made in this context. */
+  public void opened() {
+    open.incrementAndGet();
+  }
+
+  /** Counts a handle as closed. */
+  public void released() {
+    open.decrementAndGet();
+  }
+
+  /** Counts a handle as closed; its status matters only while the context is sound. */
+  void closed(String call, int code) {
+    released();
+    if (code != CUresult.CUDA_SUCCESS && poison == null) {
+      DeviceException failure = failure(call, code);
+      if (poison == null) { // a sticky error was reported by the call that met it first
+        throw failure;
+      }
+    }
+  }
+
+  /** Handles that are not yet closed. */
+  public int openHandles() {
+    return open.get();
+  }
+
+  /**
+   * Releases the context. One that is beyond use is reset, so that the process can open the GPU
+   * again. Idempotent.
+   */
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    if (KEPT.get() == this) {
+      KEPT.remove();
+      CUcontext current = new CUcontext();
+      if (JCudaDriver.cuCtxGetCurrent(current) == CUresult.CUDA_SUCCESS
+          && current.equals(context)) {
+        JCudaDriver.cuCtxSetCurrent(new CUcontext());
+      }
+    }
+    if (poison != null) {
+      JCudaDriver.cuDevicePrimaryCtxReset(device);
+    }
+    int code = JCudaDriver.cuDevicePrimaryCtxRelease(device);
+    if (poison == null) {
+      Status.check("cuDevicePrimaryCtxRelease", code);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "cuda:" + ordinal + " " + name;
+  }
+}

@@ -1,0 +1,67 @@
+package dev.nimble.cuda.driver;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import jcuda.Pointer;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Page-locked host memory: the GPU copies from and to it without the host's help, and kernels may
+ * address it. Not thread-safe.
+ */
+public final class PinnedMemory implements AutoCloseable {
+  private final CudaContext context;
+  private final Pointer pointer = new Pointer();
+  private final DeviceAddress deviceAddress = new DeviceAddress();
+  private final ByteBuffer bytes;
+  private boolean closed;
+
+  /**
+   * Allocates zeros. The context must be current.
+   *
+   * @param sizeBytes at least 1, at most 2 GiB
+   */
+  public PinnedMemory(CudaContext context, int sizeBytes) {
+    this.context = context;
+    context.check(
+        "cuMemHostAlloc of " + sizeBytes + " bytes",
+        JCudaDriver.cuMemHostAlloc(
+            pointer,
+            sizeBytes,
+            JCudaDriver.CU_MEMHOSTALLOC_PORTABLE | JCudaDriver.CU_MEMHOSTALLOC_DEVICEMAP));
+    context.opened();
+    int code = JCudaDriver.cuMemHostGetDevicePointer(deviceAddress, pointer, 0);
+    if (code != 0) {
+      close();
+      throw context.failure("cuMemHostGetDevicePointer", code);
+    }
+    bytes = pointer.getByteBuffer(0, sizeBytes).order(ByteOrder.nativeOrder());
+    for (int i = 0; i < sizeBytes; i++) {
+      bytes.put(i, (byte) 0);
+    }
+  }
+
+  /** The memory, for the host; invalid after close. */
+  public ByteBuffer bytes() {
+    return bytes;
+  }
+
+  /** The memory's first byte, for the host side of an asynchronous copy. */
+  public Pointer pointer() {
+    return pointer;
+  }
+
+  /** The memory's first byte, as kernels address it. */
+  public DeviceAddress deviceAddress() {
+    return deviceAddress;
+  }
+
+  /** Frees the memory. Idempotent. */
+  @Override
+  public void close() {
+    if (!closed) {
+      closed = true;
+      context.closed("cuMemFreeHost", JCudaDriver.cuMemFreeHost(pointer));
+    }
+  }
+}

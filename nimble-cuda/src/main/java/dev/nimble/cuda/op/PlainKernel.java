@@ -1,0 +1,29 @@
+package dev.nimble.cuda.op;
+
+import com.google.common.collect.ImmutableList;
+import dev.nimble.cuda.kernel.KernelSource;
+import dev.nimble.op.KernelChoice;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * A kernel put together from its parts.
+ *
+ * @param choice what planning needs to know
+ * @param generated generated kernels that it launches
+ * @param binding makes the launches
+ */
+record PlainKernel(
+    KernelChoice choice,
+    ImmutableList<KernelSource> generated,
+    Function<Operands, List<Launch>> binding)
+    implements CudaKernel {
+  PlainKernel(KernelChoice choice, Function<Operands, List<Launch>> binding) {
+    this(choice, ImmutableList.of(), binding);
+  }
+
+  @Override
+  public ImmutableList<Launch> bind(Operands operands) {
+    return ImmutableList.copyOf(binding.apply(operands));
+  }
+}

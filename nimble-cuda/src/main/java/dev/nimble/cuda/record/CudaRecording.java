@@ -1,0 +1,431 @@
+package dev.nimble.cuda.record;
+
+import com.google.common.collect.ImmutableList;
+import dev.nimble.cuda.driver.CudaContext;
+import dev.nimble.cuda.driver.CudaEvent;
+import dev.nimble.cuda.driver.CudaGraph;
+import dev.nimble.cuda.driver.CudaStream;
+import dev.nimble.cuda.driver.DeviceAddress;
+import dev.nimble.cuda.op.CudaKernel;
+import dev.nimble.cuda.op.CudaKernels;
+import dev.nimble.cuda.op.Launch;
+import dev.nimble.cuda.op.Operands;
+import dev.nimble.device.Recording;
+import dev.nimble.error.DeviceException;
+import dev.nimble.error.InvalidArgumentException;
+import dev.nimble.error.Location;
+import dev.nimble.graph.Graph;
+import dev.nimble.graph.Node;
+import dev.nimble.graph.Tensor;
+import dev.nimble.graph.Value;
+import dev.nimble.op.KernelChoice;
+import dev.nimble.plan.Command;
+import dev.nimble.plan.ExecutionPlan;
+import dev.nimble.plan.Timeline;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A recorded step on a GPU. Recording allocates, compiles, preruns every node on the real streams,
+ * captures the step across all streams of the plan, instantiates the CUDA graph, uploads it and
+ * runs it once [Nimble, section 4.1]; a replay is one launch of it. Without CUDA graphs, a replay
+ * enqueues the same launches stream by stream.
+ */
+public final class CudaRecording implements Recording {
+  /** How a step is replayed. */
+  public enum Mode {
+    /** One launch of an instantiated CUDA graph. */
+    GRAPH,
+    /** Each launch by a call of its own, with the plan's events. */
+    STREAMS
+  }
+
+  private final CudaContext context;
+  private final Graph graph;
+  private final Runnable onClose;
+  private final List<AutoCloseable> owned = new ArrayList<>();
+  private final Map<Integer, BoundNode> nodes = new LinkedHashMap<>();
+  private final StepMemory memory;
+  private final StepStreams streams;
+  private final List<Tensor> inputs;
+  private final List<Tensor> outputs;
+  private CudaGraph.@Nullable Exec exec;
+  private CudaGraph.@Nullable Contents contents;
+  private boolean running;
+  private boolean closed;
+
+  /**
+   * Records {@code plan}. The context must be current.
+   *
+   * @param onClose called once, when the recording is closed
+   */
+  public CudaRecording(
+      CudaContext context, CudaKernels kernels, ExecutionPlan plan, Mode mode, Runnable onClose) {
+    this.context = context;
+    this.graph = plan.graph();
+    this.onClose = onClose;
+    List<CudaKernel> chosen = chosen(kernels, plan);
+    kernels.compile(chosen);
+    try {
+      this.memory = own(new StepMemory(context, plan));
+      bind(plan, chosen);
+      this.streams = own(new StepStreams(context, plan, memory, nodes));
+      this.inputs = graph.inputs().stream().map(memory::input).toList();
+      this.outputs = graph.outputs().stream().map(memory::output).toList();
+      prerun();
+      if (mode == Mode.GRAPH) {
+        capture();
+        launchOnce();
+      }
+      memory.resetVariables();
+      memory.clearResults();
+    } catch (Throwable failure) {
+      closeAll(failure);
+      throw failure;
+    }
+  }
+
+  private <T extends AutoCloseable> T own(T resource) {
+    owned.add(0, resource);
+    return resource;
+  }
+
+  private static List<CudaKernel> chosen(CudaKernels kernels, ExecutionPlan plan) {
+    List<CudaKernel> chosen = new ArrayList<>();
+    for (Node node : plan.graph().nodes()) {
+      CudaKernel kernel = kernels.of(node);
+      KernelChoice own = kernel.choice();
+      KernelChoice planned = plan.kernels().of(node);
+      if (!own.kernel().equals(planned.kernel())
+          || own.workspaceBytes() != planned.workspaceBytes()
+          || own.view() != planned.view()
+          || !own.inPlaceInputs().equals(planned.inPlaceInputs())) {
+        throw new InvalidArgumentException(
+            "the plan has kernel '"
+                + planned.kernel()
+                + "', where this device has '"
+                + own.kernel()
+                + "'; plan with the kernels that this device selects",
+            node.location());
+      }
+      chosen.add(kernel);
+    }
+    return chosen;
+  }
+
+  private void bind(ExecutionPlan plan, List<CudaKernel> chosen) {
+    for (Command command : plan.commands()) {
+      if (command instanceof Command.Launch) {
+        Node node = ((Command.Launch) command).node();
+        Operands operands =
+            new Operands(
+                addresses(node.inputs()),
+                addresses(node.outputs()),
+                memory.workspaceOf(node),
+                node.id(),
+                memory.report());
+        try {
+          nodes.put(node.id(), own(new BoundNode(node, chosen.get(node.id()).bind(operands))));
+        } catch (DeviceException e) {
+          throw e.at(node.location());
+        }
+      }
+    }
+  }
+
+  private ImmutableList<DeviceAddress> addresses(List<Value> values) {
+    return values.stream().map(memory::at).collect(ImmutableList.toImmutableList());
+  }
+
+  /** Runs every node once, alone, so that whatever fails does so here and names its node. */
+  private void prerun() {
+    streams.enqueue(
+        new StepStreams.Observer() {
+          @Override
+          public void before(BoundNode node, CudaStream stream) {}
+
+          @Override
+          public void after(BoundNode node, CudaStream stream) {
+            try {
+              stream.synchronize();
+            } catch (DeviceException e) {
+              throw e.at(node.node().location());
+            }
+          }
+        });
+    streams.synchronize();
+  }
+
+  private void capture() {
+    CudaGraph captured;
+    streams.origin().beginCapture();
+    try {
+      streams.enqueue();
+      captured = streams.origin().endCapture();
+    } catch (Throwable failure) {
+      streams.origin().abandonCapture();
+      throw failure;
+    }
+    try (captured) {
+      contents = captured.contents();
+      CudaGraph.Exec made = own(captured.instantiate());
+      made.upload(streams.origin());
+      exec = made;
+    }
+    streams.origin().synchronize();
+  }
+
+  /** What was captured; null in mode STREAMS. */
+  CudaGraph.@Nullable Contents contents() {
+    return contents;
+  }
+
+  /** Nodes' launches of {@code kind}. */
+  int launches(Launch.Kind kind) {
+    return nodes.values().stream().mapToInt(node -> node.count(kind)).sum();
+  }
+
+  @Override
+  public Tensor input(int index) {
+    checkOpen();
+    return at(inputs, index, "input");
+  }
+
+  @Override
+  public Tensor output(int index) {
+    checkOpen();
+    return at(outputs, index, "output");
+  }
+
+  private static <T> T at(List<T> all, int index, String what) {
+    if (index < 0 || index >= all.size()) {
+      throw new InvalidArgumentException(
+          "there is no " + what + " " + index + "; the recording has " + all.size());
+    }
+    return all.get(index);
+  }
+
+  @Override
+  public void replay() {
+    launch();
+    await();
+  }
+
+  @Override
+  public void launch() {
+    checkOpen();
+    if (running) {
+      throw new InvalidArgumentException("a step is running; await it before the next launch");
+    }
+    if (exec == null || !context.isKept()) {
+      boolean token = context.enter();
+      try {
+        enqueueStep();
+      } finally {
+        context.leave(token);
+      }
+    } else if (!exec.launch(streams.origin())) { // other code has changed this thread's context
+      boolean token = context.enter();
+      try {
+        enqueueStep();
+      } finally {
+        context.leave(token);
+      }
+    }
+    running = true;
+  }
+
+  private void enqueueStep() {
+    if (exec == null) {
+      streams.enqueue();
+    } else if (!exec.launch(streams.origin())) {
+      throw new DeviceException("the driver refuses the context that it made current itself");
+    }
+  }
+
+  @Override
+  public void await() {
+    checkOpen();
+    if (!running) {
+      return;
+    }
+    running = false;
+    try {
+      streams.origin().synchronize();
+    } catch (DeviceException e) {
+      throw e.at(new Location(null, graph.name(), "replay", graph.nodes().size() + " nodes"));
+    }
+    checkReport();
+  }
+
+  private void launchOnce() {
+    launch();
+    await();
+  }
+
+  private void checkReport() {
+    long reported = memory.reportedNode();
+    if (reported != 0) {
+      Node node = graph.nodes().get((int) (reported - 1));
+      throw new InvalidArgumentException(
+          "index "
+              + memory.reportedElement()
+              + " is outside the axis; the step's outputs are undefined",
+          node.location());
+    }
+  }
+
+  @Override
+  public Timeline replayTimed() {
+    checkOpen();
+    boolean token = context.enter();
+    try {
+      return timed();
+    } finally {
+      context.leave(token);
+    }
+  }
+
+  private Timeline timed() {
+    List<AutoCloseable> events = new ArrayList<>();
+    try {
+      CudaEvent begin = event(events);
+      Map<BoundNode, CudaEvent[]> around = new LinkedHashMap<>();
+      for (BoundNode node : nodes.values()) {
+        around.put(node, new CudaEvent[] {event(events), event(events)});
+      }
+      long before = System.nanoTime();
+      begin.record(streams.origin());
+      streams.enqueue(
+          new StepStreams.Observer() {
+            @Override
+            public void before(BoundNode node, CudaStream stream) {
+              eventOf(around, node, 0).record(stream);
+            }
+
+            @Override
+            public void after(BoundNode node, CudaStream stream) {
+              eventOf(around, node, 1).record(stream);
+            }
+          });
+      streams.origin().synchronize();
+      long total = System.nanoTime() - before;
+      checkReport();
+      List<Timeline.Span> spans = new ArrayList<>();
+      for (Map.Entry<BoundNode, CudaEvent[]> entry : around.entrySet()) {
+        long start = Math.max(0, entry.getValue()[0].nanosSince(begin));
+        long end = Math.max(start, entry.getValue()[1].nanosSince(begin));
+        int stream = streams.streamOf(entry.getKey());
+        spans.add(new Timeline.Span(entry.getKey().node(), stream, stream, start, end));
+        total = Math.max(total, end);
+      }
+      spans.sort(Comparator.comparingLong(Timeline.Span::startNanos));
+      return new Timeline(ImmutableList.copyOf(spans), total);
+    } finally {
+      closeEach(events, null);
+    }
+  }
+
+  private CudaEvent event(List<AutoCloseable> events) {
+    CudaEvent event = new CudaEvent(context, true);
+    events.add(event);
+    return event;
+  }
+
+  private static CudaEvent eventOf(Map<BoundNode, CudaEvent[]> around, BoundNode node, int which) {
+    CudaEvent[] events = around.get(node);
+    if (events == null) {
+      throw new IllegalStateException("no event for " + node.node());
+    }
+    return events[which];
+  }
+
+  @Override
+  public void readVariable(int index, Tensor destination) {
+    Value variable = variable(index, destination);
+    boolean token = context.enter();
+    try {
+      memory.read(variable, destination);
+    } finally {
+      context.leave(token);
+    }
+  }
+
+  @Override
+  public void writeVariable(int index, Tensor source) {
+    Value variable = variable(index, source);
+    boolean token = context.enter();
+    try {
+      memory.write(variable, source);
+    } finally {
+      context.leave(token);
+    }
+  }
+
+  private Value variable(int index, Tensor tensor) {
+    checkOpen();
+    Value variable = at(graph.variables(), index, "variable");
+    if (!tensor.type().equals(variable.type())) {
+      throw new InvalidArgumentException(
+          "cannot copy between " + variable.type() + " and " + tensor.type());
+    }
+    return variable;
+  }
+
+  private void checkOpen() {
+    if (closed) {
+      throw new InvalidArgumentException("the recording is closed");
+    }
+  }
+
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    boolean poisoned = context.isPoisoned();
+    boolean token = !poisoned && context.enter();
+    try {
+      if (running && !poisoned) {
+        await();
+      }
+    } finally {
+      closed = true;
+      try {
+        closeAll(null);
+      } finally {
+        context.leave(token);
+        onClose.run();
+      }
+    }
+  }
+
+  private void closeAll(@Nullable Throwable because) {
+    List<AutoCloseable> all = List.copyOf(owned);
+    owned.clear();
+    closeEach(all, because);
+  }
+
+  /** Closes all of them; a failure is added to {@code because}, or thrown if that is null. */
+  private static void closeEach(List<AutoCloseable> all, @Nullable Throwable because) {
+    RuntimeException first = null;
+    for (AutoCloseable resource : all) {
+      try {
+        resource.close();
+      } catch (Exception e) {
+        if (because != null) {
+          because.addSuppressed(e);
+        } else if (first == null) {
+          first = e instanceof RuntimeException ? (RuntimeException) e : new RuntimeException(e);
+        }
+      }
+    }
+    if (first != null) {
+      throw first;
+    }
+  }
+}

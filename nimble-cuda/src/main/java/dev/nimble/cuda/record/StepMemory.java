@@ -1,0 +1,230 @@
+package dev.nimble.cuda.record;
+
+import dev.nimble.buffer.Slice;
+import dev.nimble.cuda.driver.CudaContext;
+import dev.nimble.cuda.driver.CudaStream;
+import dev.nimble.cuda.driver.DeviceAddress;
+import dev.nimble.cuda.driver.DeviceMemory;
+import dev.nimble.cuda.driver.PinnedMemory;
+import dev.nimble.error.DeviceException;
+import dev.nimble.error.InvalidPlanException;
+import dev.nimble.graph.Graph;
+import dev.nimble.graph.Node;
+import dev.nimble.graph.Tensor;
+import dev.nimble.graph.Value;
+import dev.nimble.plan.ExecutionPlan;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The memory of a recording: one allocation on the GPU that holds every region, and pinned host
+ * memory that mirrors inputs and outputs.
+ *
+ * <p>Between inputs and outputs lie two words for reports of bad contents. The copy of the inputs
+ * clears them and the copy of the outputs fetches them, so that a step has one copy each way.
+ */
+final class StepMemory implements AutoCloseable {
+  private static final int REPORT_BYTES = Slice.ALIGNMENT;
+
+  private final ExecutionPlan plan;
+  private final Graph graph;
+  private final DeviceMemory device;
+  private final PinnedMemory toDevice;
+  private final PinnedMemory toHost;
+  private final Map<Slice.Region, Long> bases = new EnumMap<>(Slice.Region.class);
+  private final long reportBase;
+  private final long inputBytes;
+  private final long outputBytes;
+
+  /**
+   * Allocates, and uploads constants and the initial contents of variables.
+   *
+   * @throws DeviceException if memory runs out; nothing is leaked
+   */
+  StepMemory(CudaContext context, ExecutionPlan plan) {
+    this.plan = plan;
+    this.graph = plan.graph();
+    this.inputBytes = aligned(plan.bytesOf(Slice.Region.INPUT));
+    this.outputBytes = aligned(plan.bytesOf(Slice.Region.OUTPUT));
+    long base = 0;
+    bases.put(Slice.Region.INPUT, base);
+    reportBase = inputBytes;
+    base = reportBase + REPORT_BYTES;
+    bases.put(Slice.Region.OUTPUT, base);
+    base += outputBytes;
+    for (Slice.Region region :
+        List.of(Slice.Region.VARIABLE, Slice.Region.CONSTANT, Slice.Region.ARENA)) {
+      bases.put(region, base);
+      base += aligned(plan.bytesOf(region));
+    }
+    int hostInput = hostBytes(inputBytes);
+    int hostOutput = hostBytes(outputBytes);
+    device = new DeviceMemory(context, base);
+    try {
+      toDevice = new PinnedMemory(context, hostInput);
+    } catch (Throwable failure) {
+      device.close();
+      throw failure;
+    }
+    try {
+      toHost = new PinnedMemory(context, hostOutput);
+    } catch (Throwable failure) {
+      toDevice.close();
+      device.close();
+      throw failure;
+    }
+    try {
+      device.clear(0, base);
+      for (Value value : graph.values()) {
+        if (value.kind() == Value.Kind.CONSTANT) {
+          device.write(offset(plan.sliceOf(value)), value.contents().bytes());
+        }
+      }
+      resetVariables();
+    } catch (Throwable failure) {
+      closeAfter(failure);
+      throw failure;
+    }
+  }
+
+  private void closeAfter(Throwable failure) {
+    try {
+      close();
+    } catch (RuntimeException suppressed) {
+      failure.addSuppressed(suppressed);
+    }
+  }
+
+  private static long aligned(long bytes) {
+    return (bytes + Slice.ALIGNMENT - 1) / Slice.ALIGNMENT * Slice.ALIGNMENT;
+  }
+
+  private static int hostBytes(long bytes) {
+    if (bytes + REPORT_BYTES > Integer.MAX_VALUE) {
+      throw new DeviceException(
+          "inputs or outputs of " + bytes + " bytes exceed 2 GiB of staging memory");
+    }
+    return (int) bytes + REPORT_BYTES;
+  }
+
+  private long offset(Slice slice) {
+    Long base = bases.get(slice.region());
+    if (base == null) {
+      throw new IllegalStateException("no memory for " + slice);
+    }
+    return base + slice.offset();
+  }
+
+  /** Where {@code slice} lies. */
+  DeviceAddress at(Slice slice) {
+    return device.at(offset(slice));
+  }
+
+  /** Where {@code value} lies. */
+  DeviceAddress at(Value value) {
+    return at(plan.sliceOf(value));
+  }
+
+  /** The two words that kernels report bad contents to. */
+  DeviceAddress report() {
+    return device.at(reportBase);
+  }
+
+  /** Device bytes in all. */
+  long deviceBytes() {
+    return device.sizeBytes();
+  }
+
+  /** Enqueues the copy of inputs, which clears the report. */
+  void upload(CudaStream stream) {
+    stream.upload(toDevice, device.at(0), inputBytes + REPORT_BYTES);
+  }
+
+  /** Enqueues the copy of report and outputs. */
+  void download(CudaStream stream) {
+    stream.download(device.at(reportBase), toHost, REPORT_BYTES + outputBytes);
+  }
+
+  /** The host side of a graph input. */
+  Tensor input(Value value) {
+    return Tensor.wrap(value.type(), window(toDevice, plan.sliceOf(value).offset()));
+  }
+
+  /** The host side of a graph output. */
+  Tensor output(Value value) {
+    Slice slice = plan.sliceOf(value);
+    if (slice.region() != Slice.Region.OUTPUT) {
+      throw new InvalidPlanException("the output " + value + " lies in " + slice);
+    }
+    return Tensor.wrap(value.type(), window(toHost, REPORT_BYTES + slice.offset()));
+  }
+
+  private static ByteBuffer window(PinnedMemory memory, long offset) {
+    return memory
+        .bytes()
+        .duplicate()
+        .order(ByteOrder.nativeOrder())
+        .position(Math.toIntExact(offset));
+  }
+
+  /** The node whose contents were bad in the last step, as its number plus 1; 0 if none were. */
+  long reportedNode() {
+    return toHost.bytes().getLong(0);
+  }
+
+  /** The element that the node could not use. */
+  long reportedElement() {
+    return toHost.bytes().getLong(Long.BYTES);
+  }
+
+  void read(Value variable, Tensor destination) {
+    device.read(offset(plan.sliceOf(variable)), destination.bytes());
+  }
+
+  void write(Value variable, Tensor source) {
+    device.write(offset(plan.sliceOf(variable)), source.bytes());
+  }
+
+  /** Gives variables their initial contents again. */
+  void resetVariables() {
+    for (Value variable : graph.variables()) {
+      write(variable, variable.contents());
+    }
+  }
+
+  /** Clears what a step computes, here and on the host, so that nothing of a prerun is left. */
+  void clearResults() {
+    long outputs = offset(new Slice(Slice.Region.OUTPUT, 0, 0));
+    device.clear(reportBase, outputs + outputBytes - reportBase);
+    device.clear(
+        offset(new Slice(Slice.Region.ARENA, 0, 0)), aligned(plan.bytesOf(Slice.Region.ARENA)));
+    ByteBuffer host = toHost.bytes();
+    for (int i = 0; i < host.capacity(); i++) {
+      host.put(i, (byte) 0);
+    }
+  }
+
+  /** The workspace of {@code node}, if it has one. */
+  @org.jspecify.annotations.Nullable
+  DeviceAddress workspaceOf(Node node) {
+    Slice slice = plan.memory().workspaceOf(node);
+    return slice == null ? null : at(slice);
+  }
+
+  /** Frees everything. Idempotent. */
+  @Override
+  public void close() {
+    try {
+      toHost.close();
+    } finally {
+      try {
+        toDevice.close();
+      } finally {
+        device.close();
+      }
+    }
+  }
+}
