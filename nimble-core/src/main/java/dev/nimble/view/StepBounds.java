@@ -206,6 +206,9 @@ record StepBounds(
 
   /** The verdict in one sentence. */
   String headline() {
+    if (launches == 0) {
+      return "Nothing is launched.";
+    }
     switch (verdict()) {
       case TIMING:
         return String.format(

@@ -254,9 +254,10 @@ class Dag extends Picture {
     const stroke = (path, style, width, dash) => {
       g.strokeStyle = style; g.lineWidth = width / s; g.setLineDash((dash || []).map(d => d / s)); g.stroke(path); g.setLineDash([]);
     };
-    g.globalAlpha = selected >= 0 ? 0.35 : Math.min(0.9, 0.35 + s);
-    stroke(this.plain, colour.edge, 1);
-    if ($('show-syncs').checked) stroke(this.synced, colour.sync, 1.5, [5, 4]);
+    const thin = Math.min(1, 0.4 + s * 1.5);
+    g.globalAlpha = selected >= 0 ? 0.35 : Math.min(0.9, 0.25 + 1.5 * s);
+    stroke(this.plain, colour.edge, thin);
+    if ($('show-syncs').checked) stroke(this.synced, colour.sync, 1.5 * thin, s < 0.25 ? [] : [5, 4]);
     if ($('show-path').checked) stroke(this.critical, colour.path, 2.5);
     g.globalAlpha = 1;
     const near = new Set();
@@ -285,8 +286,8 @@ class Dag extends Picture {
     if (!n.timed && !chosen && !found) { g.setLineDash([3, 3]); }
     g.stroke(); g.setLineDash([]);
     if (legible) {
-      const ink = n.timed ? ON_COLOUR : colour.ink;
-      g.fillStyle = ink; g.textAlign = 'center'; g.textBaseline = 'middle';
+      g.globalAlpha = clear ? 1 : 0.7;
+      g.fillStyle = n.timed && clear ? ON_COLOUR : colour.ink; g.textAlign = 'center'; g.textBaseline = 'middle';
       g.font = '600 12px ' + FONT;
       g.fillText(elided(g, shown(n.op), w - 10), n.x, n.top + 11.5);
       g.font = '10px ' + FONT;
@@ -388,6 +389,14 @@ class Timed extends Picture {
       g.beginPath(); g.moveTo(x, AXIS); g.lineTo(x, this.height); g.stroke(); g.setLineDash([]);
     }
   }
+  /** In the part of a box that is seen. */
+  label(g, text, x, y, w, h, clear) {
+    const from = Math.max(x, GUTTER) + 3, width = Math.min(x + w, this.width) - from - 3;
+    if (width < 26) return;
+    g.font = '11px ' + FONT; g.textAlign = 'left'; g.textBaseline = 'middle';
+    g.fillStyle = clear ? ON_COLOUR : colour.ink; g.globalAlpha = clear ? 1 : 0.75;
+    g.fillText(elided(g, shown(text), width), from, y + h / 2);
+  }
   clipped(g, draw) {
     g.save(); g.beginPath(); g.rect(GUTTER, AXIS, this.width - GUTTER, this.height - AXIS); g.clip(); draw(); g.restore();
   }
@@ -441,10 +450,7 @@ class Lanes extends Timed {
         g.fillStyle = D.colours[n.stream]; g.fillRect(x, y, w, h);
         if ($('show-path').checked && onPath.has(n.id)) { g.fillStyle = colour.path; g.fillRect(x, y + h - 2.5, w, 2.5); }
         if (w > 2.5) { g.strokeStyle = colour.panel; g.lineWidth = 0.6; g.strokeRect(x, y, w, h); }
-        if (w > 30 && h > 11) {
-          g.fillStyle = ON_COLOUR; g.font = '11px ' + FONT; g.textAlign = 'left';
-          g.fillText(elided(g, shown(n.op), Math.min(w, this.width - x) - 6), Math.max(x, GUTTER) + 3, y + h / 2);
-        }
+        if (h > 11) this.label(g, n.op, x, y, w, h, g.globalAlpha === 1);
         g.globalAlpha = 1;
         if (n.id === selected || n.id === hovered || matches.has(n.id)) {
           g.strokeStyle = n.id === selected ? colour.mark : n.id === hovered ? colour.ink : colour.find;
@@ -499,13 +505,10 @@ class Arena extends Timed {
         const [x, y, w, h] = this.place(box);
         if (x > this.width || x + w < GUTTER || y > this.height || y + h < AXIS) continue;
         const n = N[box.node];
-        g.globalAlpha = selected < 0 || box.node === selected ? 0.92 : 0.4;
+        g.globalAlpha = selected < 0 || box.node === selected ? 1 : 0.4;
         g.fillStyle = box.workspace ? colour.rest : D.colours[n.stream]; g.fillRect(x, y, w, h);
         if (w > 2.5 && h > 2.5) { g.strokeStyle = colour.panel; g.lineWidth = 0.8; g.strokeRect(x, y, w, h); }
-        if (w > 34 && h > 12) {
-          g.fillStyle = ON_COLOUR; g.font = '11px ' + FONT; g.textAlign = 'left';
-          g.fillText(elided(g, box.workspace ? 'workspace' : shown(box.value), Math.min(w, this.width - x) - 6), Math.max(x, GUTTER) + 3, y + h / 2);
-        }
+        if (h > 12) this.label(g, box.workspace ? 'workspace' : box.value, x, y, w, h, g.globalAlpha === 1);
         g.globalAlpha = 1;
       }
       const outline = (v, style, width, dash) => boxesOf[v].forEach(box => {

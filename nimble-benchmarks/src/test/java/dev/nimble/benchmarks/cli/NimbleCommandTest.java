@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -114,6 +115,7 @@ class NimbleCommandTest {
     Path dot = folder.resolve("a.dot");
     Path arena = folder.resolve("arena.svg");
     Path trace = folder.resolve("a.json");
+    Path html = folder.resolve("a.html");
     Outcome outcome =
         nimble(
             "plan",
@@ -131,7 +133,9 @@ class NimbleCommandTest {
             "--arena",
             arena.toString(),
             "--trace",
-            trace.toString());
+            trace.toString(),
+            "--html",
+            html.toString());
     assertThat(outcome.exitCode()).as(outcome.err()).isZero();
     assertThat(outcome.out()).contains("3 streams");
     var xml = javax.xml.parsers.DocumentBuilderFactory.newInstance().newDocumentBuilder();
@@ -141,6 +145,10 @@ class NimbleCommandTest {
     assertThat(Files.readString(dot)).startsWith("digraph").contains("->", "fillcolor");
     JsonObject json = JsonParser.parseString(Files.readString(trace)).getAsJsonObject();
     assertThat(json.getAsJsonArray("traceEvents").size()).isGreaterThan(200);
+    assertThat(Files.readString(html)).contains("<canvas id=\"timeline\"", "p2o.Concat.0");
+    try (Stream<Path> written = Files.list(folder)) {
+      assertThat(written).as("nothing but what was asked for").hasSize(5);
+    }
   }
 
   @Test
