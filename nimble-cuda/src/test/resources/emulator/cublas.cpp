@@ -1,7 +1,7 @@
 // cuBLAS 12, emulated on the host: the functions below follow NVIDIA's documentation of the v2 interface.
 //
 // Enums and signatures are declared here, since no cublas.h is assumed on the build machine. Names that the JCuda
-// natives import and that are not defined here are answered by stubs.cpp with CUBLAS_STATUS_NOT_SUPPORTED.
+// natives import and that are not defined here are answered by stubs with CUBLAS_STATUS_NOT_SUPPORTED.
 
 #include "library.h"
 
@@ -56,8 +56,7 @@ Registry<Handle>& handles() {
 
 // The checks that begin every call: a demanded fault, then the handle.
 int enter(const char* name, const void* handle) {
-  const int fault = emu_fault(name);
-  if (fault != 0) return fault;
+  if (const int injected = fault(name)) return injected;
   return handles().contains(handle) ? kSuccess : kNotInitialized;
 }
 
@@ -657,7 +656,7 @@ const char* name_of(int status) {
 extern "C" {
 
 int cublasCreate_v2(void** handle) {
-  if (const int fault = emu_fault("cublasCreate_v2")) return fault;
+  if (const int injected = fault("cublasCreate_v2")) return injected;
   if (handle == nullptr) return kInvalidValue;
   void* context = nullptr;
   if (cuCtxGetCurrent(&context) != 0 || context == nullptr) return kNotInitialized;
@@ -681,7 +680,7 @@ int cublasDestroy_v2(void* handle) {
 }
 
 int cublasGetVersion_v2(void* handle, int* version) {
-  if (const int fault = emu_fault("cublasGetVersion_v2")) return fault;
+  if (const int injected = fault("cublasGetVersion_v2")) return injected;
   if (handle != nullptr && !handles().contains(handle)) return kNotInitialized;
   if (version == nullptr) return kInvalidValue;
   *version = kVersion;
@@ -689,7 +688,7 @@ int cublasGetVersion_v2(void* handle, int* version) {
 }
 
 int cublasGetProperty(int property, int* value) {
-  if (const int fault = emu_fault("cublasGetProperty")) return fault;
+  if (const int injected = fault("cublasGetProperty")) return injected;
   if (value == nullptr || property < 0 || property > 2) return kInvalidValue;
   const int parts[] = {kVersion / 10000, kVersion / 100 % 100, kVersion % 100};
   *value = parts[property];

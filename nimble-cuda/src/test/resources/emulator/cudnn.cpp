@@ -1,7 +1,7 @@
 // cuDNN 9, emulated on the host: handles and descriptors of the classic interface, after NVIDIA's documentation.
 //
 // Enums and signatures are declared here, since no cudnn.h is assumed on the build machine. Names that the JCuda natives
-// import and that are not defined are answered by stubs.cpp with CUDNN_STATUS_NOT_SUPPORTED.
+// import and that are not defined are answered by stubs with CUDNN_STATUS_NOT_SUPPORTED.
 
 #include "cudnn.h"
 
@@ -30,8 +30,7 @@ REGISTRY(ReduceTensor, "cudnnReduceTensorDescriptor")
 REGISTRY(Dropout, "cudnnDropoutDescriptor")
 
 int enter(const char* name, const void* handle) {
-  const int fault = emu_fault(name);
-  if (fault != 0) return fault;
+  if (const int injected = fault(name)) return injected;
   return registry<Handle>().contains(handle) ? kSuccess : kNotInitialized;
 }
 

@@ -169,7 +169,7 @@ T* settable(void* descriptor) {
 int enter(const char* name, const void* handle);
 
 // The same for a call that takes none.
-inline int enter(const char* name) { return emu_fault(name); }
+inline int enter(const char* name) { return fault(name); }
 
 inline int queued(int driver_result) { return driver_result == 0 ? kSuccess : kExecutionFailed; }
 

@@ -34,6 +34,10 @@ int enqueue(void* stream, const char* name, Work work);
 bool readable(const void* pointer, size_t bytes);
 bool writable(void* pointer, size_t bytes);
 
+// Counts a call, under the name of the documentation. Returns a status to be returned at once if a fault was asked for,
+// else 0.
+int fault(const char* function);
+
 // ---- objects that callers own --------------------------------------------------------------------------------------
 
 // The living objects of one kind. An address that is not in here was never created, or was destroyed.
@@ -46,7 +50,7 @@ class Registry {
     T* object = new T();
     std::lock_guard<std::mutex> lock(mutex_);
     living_.insert(object);
-    emu_count(kind_, 1);
+    emu_open(kind_);
     return object;
   }
 
@@ -61,7 +65,7 @@ class Registry {
       std::lock_guard<std::mutex> lock(mutex_);
       if (living_.erase(object) == 0) return false;
     }
-    emu_count(kind_, -1);
+    emu_close(kind_);
     delete static_cast<T*>(object);
     return true;
   }

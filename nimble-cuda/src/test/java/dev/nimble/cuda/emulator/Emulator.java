@@ -31,14 +31,20 @@ public final class Emulator {
           "compile.cpp",
           "nvrtc.cpp",
           "control.cpp",
+          "library.h",
+          "library.cpp",
           "cublas.cpp",
-          "cudnn.cpp");
+          "cudnn.h",
+          "cudnn.cpp",
+          "cudnn_convolution.cpp",
+          "cudnn_tensor.cpp");
 
   /** JCuda's natives, each with the emulated library that it binds to. */
   private static final Map<String, String> NATIVES =
       Map.of(
           "libJCudaDriver-12.6.0-linux-x86_64.so", "libcuda.so.1",
           "libJNvrtc-12.6.0-linux-x86_64.so", "libnvrtc.so.12",
+          "libJCublas-12.6.0-linux-x86_64.so", "libcublas.so.12",
           "libJCublas2-12.6.0-linux-x86_64.so", "libcublas.so.12",
           "libJCudnn-12.6.0-linux-x86_64.so", "libcudnn.so.9");
 
@@ -97,12 +103,15 @@ public final class Emulator {
     Map<String, byte[]> sources = new LinkedHashMap<>();
     for (String name : SOURCES) {
       try (InputStream stream = Emulator.class.getResourceAsStream("/emulator/" + name)) {
-        if (stream != null) {
-          sources.put(name, stream.readAllBytes());
+        if (stream == null) {
+          throw new IOException("emulator/" + name + " is not on the class path");
         }
+        sources.put(name, stream.readAllBytes());
       }
     }
     StringBuilder all = new StringBuilder(run(Path.of("."), "g++", "-dumpfullversion"));
+    // What -march=native stands for here, since a folder may travel to another machine.
+    all.append(run(Path.of("."), "g++", "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"));
     sources.forEach((name, text) -> all.append(name).append(Hashing.sha256().hashBytes(text)));
     String id = Hashing.sha256().hashString(all, StandardCharsets.UTF_8).toString();
     Path root = Path.of(System.getProperty("nimble.emulator", "target/emulator"));
@@ -117,12 +126,16 @@ public final class Emulator {
     }
     library(work, "libcuda.so.1", "cu", false, "driver.cpp", "compile.cpp");
     library(work, "libnvrtc.so.12", "nvrtc", true, "nvrtc.cpp");
-    if (sources.containsKey("cublas.cpp")) {
-      library(work, "libcublas.so.12", "cublas", true, "cublas.cpp");
-    }
-    if (sources.containsKey("cudnn.cpp")) {
-      library(work, "libcudnn.so.9", "cudnn", true, "cudnn.cpp");
-    }
+    library(work, "libcublas.so.12", "cublas", true, "cublas.cpp", "library.cpp");
+    library(
+        work,
+        "libcudnn.so.9",
+        "cudnn",
+        true,
+        "cudnn.cpp",
+        "cudnn_convolution.cpp",
+        "cudnn_tensor.cpp",
+        "library.cpp");
     Path java = Path.of(System.getProperty("java.home"), "include");
     run(
         work,
@@ -170,10 +183,28 @@ public final class Emulator {
   private static void library(
       Path work, String name, String prefix, boolean versioned, String... sources)
       throws IOException {
-    List<String> command =
-        new ArrayList<>(
-            List.of("g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", "-Wall"));
-    command.addAll(List.of(sources));
+    List<String> objects = new ArrayList<>();
+    for (String source : sources) {
+      String object = source.replace(".cpp", ".o");
+      objects.add(object);
+      if (!Files.exists(work.resolve(object))) {
+        run(
+            work,
+            "g++",
+            "-std=c++17",
+            "-O2",
+            "-march=native",
+            "-fPIC",
+            "-pthread",
+            "-Wall",
+            "-c",
+            source,
+            "-o",
+            object);
+      }
+    }
+    List<String> command = new ArrayList<>(List.of("g++", "-shared", "-fPIC", "-pthread"));
+    command.addAll(objects);
     command.addAll(List.of("-o", name, "-Wl,-soname," + name));
     if (versioned) {
       Files.writeString(
