@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.primitives.ImmutableIntArray;
 import com.google.gson.stream.JsonWriter;
 import dev.nimble.buffer.Slice;
+import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Node;
 import dev.nimble.graph.Value;
@@ -36,6 +37,13 @@ final class PlanData {
     this.graph = plan.graph();
     this.timeline = timeline;
     this.replayNanos = replayNanos;
+    for (Timeline.Span span : timeline.spans()) {
+      int id = span.node().id();
+      if (id >= graph.nodes().size() || graph.nodes().get(id) != span.node()) {
+        throw new InvalidArgumentException(
+            "the timeline is of another plan: it has node '" + span.node().name() + "'");
+      }
+    }
     this.bounds = StepBounds.of(graph, timeline, replayNanos);
     int nodes = graph.nodes().size();
     this.spanOf = new Timeline.Span[nodes];

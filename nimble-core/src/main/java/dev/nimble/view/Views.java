@@ -43,6 +43,7 @@ public final class Views {
    * @param plan what was replayed
    * @param timeline one replay of it
    * @param replayNanos what a replay without timing takes, for comparison; 0 if not measured
+   * @throws dev.nimble.error.InvalidArgumentException if the timeline is of another plan
    */
   public static String planHtml(ExecutionPlan plan, Timeline timeline, long replayNanos) {
     return PlanPage.write(plan, timeline, replayNanos);

@@ -190,15 +190,30 @@ function route(path, p, v) {
   curve(to.x, to.top);
 }
 
+/** Edges of one kind, in bands of layers, so that only those in sight are drawn. */
+class Edges {
+  constructor() { this.bands = []; }
+  add(p, v) {
+    const band = this.bands[N[p].layer >> 3] ??= { path: new Path2D(), top: N[p].top, bottom: 0 };
+    band.top = Math.min(band.top, N[p].top); band.bottom = Math.max(band.bottom, N[v].top);
+    route(band.path, p, v);
+  }
+  stroke(g, top, bottom, style, width, dash) {
+    g.strokeStyle = style; g.lineWidth = width; g.setLineDash(dash);
+    this.bands.forEach(band => { if (band.top <= bottom && band.bottom >= top) g.stroke(band.path); });
+    g.setLineDash([]);
+  }
+}
+
 class Dag extends Picture {
   constructor() {
     super('dag');
     this.scale = 1; this.x = 0; this.y = 0; // the world's point in the upper left corner
     this.bottom = Math.max(1, L.layers) * L.layerHeight - (L.layerHeight - L.nodeHeight);
-    this.plain = new Path2D(); this.synced = new Path2D(); this.critical = new Path2D();
-    N.forEach((n, v) => n.predecessors.forEach(p => route(this.plain, p, v)));
-    D.syncs.forEach(([from, to]) => route(this.synced, from, to));
-    D.bounds.path.forEach((v, i) => { if (i) route(this.critical, D.bounds.path[i - 1], v); });
+    this.plain = new Edges(); this.synced = new Edges(); this.critical = new Edges();
+    N.forEach((n, v) => n.predecessors.forEach(p => this.plain.add(p, v)));
+    D.syncs.forEach(([from, to]) => this.synced.add(from, to));
+    D.bounds.path.forEach((v, i) => { if (i) this.critical.add(D.bounds.path[i - 1], v); });
     this.listen();
     this.start();
   }
@@ -251,9 +266,8 @@ class Dag extends Picture {
     const s = this.scale, legible = s * L.nodeHeight > 12;
     g.save();
     g.scale(s, s); g.translate(-this.x, -this.y);
-    const stroke = (path, style, width, dash) => {
-      g.strokeStyle = style; g.lineWidth = width / s; g.setLineDash((dash || []).map(d => d / s)); g.stroke(path); g.setLineDash([]);
-    };
+    const right = this.x + this.width / s, low = this.y + this.height / s;
+    const stroke = (edges, style, width, dash) => edges.stroke(g, this.y, low, style, width / s, (dash || []).map(d => d / s));
     const thin = Math.min(1, 0.4 + s * 1.5);
     g.globalAlpha = selected >= 0 ? 0.35 : Math.min(0.9, 0.25 + 1.5 * s);
     stroke(this.plain, colour.edge, thin);
@@ -262,12 +276,11 @@ class Dag extends Picture {
     g.globalAlpha = 1;
     const near = new Set();
     if (selected >= 0) {
-      const own = new Path2D();
-      N[selected].predecessors.forEach(p => { near.add(p); route(own, p, selected); });
-      successors[selected].forEach(v => { near.add(v); route(own, selected, v); });
+      const own = new Edges();
+      N[selected].predecessors.forEach(p => { near.add(p); own.add(p, selected); });
+      successors[selected].forEach(v => { near.add(v); own.add(selected, v); });
       stroke(own, colour.mark, 2.2);
     }
-    const right = this.x + this.width / s, low = this.y + this.height / s;
     for (const n of N) {
       if (n.left > right || n.left + L.nodeWidth < this.x || n.top > low || n.top + L.nodeHeight < this.y) continue;
       this.box(g, n, legible, selected < 0 || n.id === selected || near.has(n.id));

@@ -1,6 +1,7 @@
 package dev.nimble.view;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
@@ -12,6 +13,7 @@ import dev.nimble.Nimble;
 import dev.nimble.buffer.Slice;
 import dev.nimble.device.Device;
 import dev.nimble.device.cpu.CpuDeviceProvider;
+import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.GraphBuilder;
 import dev.nimble.graph.Node;
@@ -173,6 +175,15 @@ class PlanPageTest {
       }
     }
     return false;
+  }
+
+  @Test
+  void aTimelineOfAnotherPlanIsRefused() {
+    Shown one = show(RandomGraphs.of(new java.util.Random(1), 20), EngineOptions.defaults());
+    Shown other = show(RandomGraphs.of(new java.util.Random(1), 20), EngineOptions.defaults());
+    assertThatThrownBy(() -> Views.planHtml(one.plan(), other.timeline(), 0))
+        .isInstanceOf(InvalidArgumentException.class)
+        .hasMessageContaining("another plan");
   }
 
   private static final List<String> HOSTILE =
