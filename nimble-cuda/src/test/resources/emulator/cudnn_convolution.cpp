@@ -415,8 +415,10 @@ int convolve(const char* name, const Handle& handle, const Problem& problem, int
   });
 }
 
+// The three below list nothing after a failure: JCudnn copies as many results as `returned` says, whatever the status.
 int listed(const char* name, void* handle, const void* x, const void* w, const void* convolution, const void* y,
            int direction, int requested, int* returned, Performance* results) {
+  if (returned != nullptr) *returned = 0;
   if (const int status = enter(name, handle)) return status;
   if (requested < 1 || returned == nullptr || results == nullptr) return kBadParam;
   Problem problem;
@@ -427,6 +429,7 @@ int listed(const char* name, void* handle, const void* x, const void* w, const v
 // Measuring allocates operands of its own on the device and waits, so it is refused while the stream captures.
 int found(const char* name, void* handle, const void* x, const void* w, const void* convolution, const void* y,
           int direction, int requested, int* returned, Performance* results) {
+  if (returned != nullptr) *returned = 0;
   if (const int status = enter(name, handle)) return status;
   if (requested < 1 || returned == nullptr || results == nullptr) return kBadParam;
   Problem problem;
@@ -445,6 +448,7 @@ int found(const char* name, void* handle, const void* x, const void* w, const vo
 int found_with(const char* name, void* handle, const void* x, const void* w, const void* convolution, const void* y,
                int direction, const void* first, const void* second, void* result, int requested, int* returned,
                Performance* results, void* workspace, size_t workspace_bytes) {
+  if (returned != nullptr) *returned = 0;
   if (const int status = enter(name, handle)) return status;
   if (requested < 1 || returned == nullptr || results == nullptr) return kBadParam;
   if (first == nullptr || second == nullptr || result == nullptr) return kBadParam;
