@@ -8,10 +8,8 @@
 using namespace library;
 
 extern "C" {
-int cuCtxGetCurrent(void** context);
 int cuMemAlloc_v2(unsigned long long* memory, size_t bytes);
 int cuMemFree_v2(unsigned long long memory);
-int cuStreamSynchronize(void* stream);
 }
 
 namespace {
@@ -217,7 +215,13 @@ int gemm(const char* name, Handle* handle, const Gemm& gemm, const void* alpha, 
   const Scalar<Acc> beta_value(*handle, beta, scalar_type);
   void* workspace = handle->workspace;
   const size_t workspace_bytes = handle->workspace_bytes;
-  return queued(enqueue(handle->stream, name, [=] {
+  // Documented: without a workspace of the caller's, a captured product allocates one and frees it, in nodes of the graph.
+  const bool allocates = workspace == nullptr && emu_capturing(handle->stream);
+  const auto memory_node = [=](const char* node) {
+    return allocates ? enqueue(handle->context, handle->stream, node, [] {}) : 0;
+  };
+  if (const int refused = memory_node("cublas workspace allocation")) return queued(refused);
+  const int launched = enqueue(handle->context, handle->stream, name, [=] {
     Acc alpha_now, beta_now;
     if (!alpha_value.read(&alpha_now) || !beta_value.read(&beta_now)) return;
     if (!use_workspace(workspace, workspace_bytes, gemm.m, gemm.n)) return;
@@ -227,7 +231,9 @@ int gemm(const char* name, Handle* handle, const Gemm& gemm, const void* alpha, 
       if (!a.at(i, gemm.type_a, &a_now) || !b.at(i, gemm.type_b, &b_now) || !c.at(i, gemm.type_c, &c_now)) return;
       if (!gemm.run<Acc>(alpha_now, a_now, b_now, beta_now, c_now)) return;
     }
-  }));
+  });
+  if (launched != 0) return queued(launched);
+  return queued(memory_node("cublas workspace free"));
 }
 
 Rounding single_precision(const Handle& handle) {
@@ -362,7 +368,7 @@ int gemv(const char* name, void* opaque, int trans, int64_t m, int64_t n, const 
   if (a.first == nullptr || x.first == nullptr || y.first == nullptr) return kInvalidValue;
   const Scalar<T> alpha_value(*handle, alpha, type_of<T>());
   const Scalar<T> beta_value(*handle, beta, type_of<T>());
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     T alpha_now, beta_now;
     if (!alpha_value.read(&alpha_now) || !beta_value.read(&beta_now)) return;
     const int64_t inputs = trans == kNoTranspose ? n : m, outputs = trans == kNoTranspose ? m : n;
@@ -401,7 +407,7 @@ int ger(const char* name, void* opaque, int64_t m, int64_t n, const T* alpha, co
   if (m == 0 || n == 0) return kSuccess;
   if (x == nullptr || y == nullptr || a == nullptr) return kInvalidValue;
   const Scalar<T> alpha_value(*handle, alpha, type_of<T>());
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     T alpha_now;
     if (!alpha_value.read(&alpha_now)) return;
     const Strided<const T> rows{x, m, incx}, columns{y, n, incy};
@@ -423,7 +429,7 @@ int axpy(const char* name, void* opaque, int64_t n, const T* alpha, const T* x, 
   if (n <= 0) return kSuccess;
   if (x == nullptr || y == nullptr) return kInvalidValue;
   const Scalar<T> alpha_value(*handle, alpha, type_of<T>());
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     T alpha_now;
     if (!alpha_value.read(&alpha_now)) return;
     const Strided<const T> in{x, n, incx};
@@ -441,7 +447,7 @@ int scal(const char* name, void* opaque, int64_t n, const T* alpha, T* x, int64_
   if (n <= 0 || incx <= 0) return kSuccess;
   if (x == nullptr) return kInvalidValue;
   const Scalar<T> alpha_value(*handle, alpha, type_of<T>());
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     T alpha_now;
     if (!alpha_value.read(&alpha_now)) return;
     const Strided<T> vector{x, n, incx};
@@ -456,7 +462,7 @@ int copy(const char* name, void* opaque, int64_t n, const T* x, int64_t incx, T*
   Handle* handle = static_cast<Handle*>(opaque);
   if (n <= 0) return kSuccess;
   if (x == nullptr || y == nullptr) return kInvalidValue;
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     const Strided<const T> in{x, n, incx};
     const Strided<T> out{y, n, incy};
     if (!in.can_read() || !out.can_write()) return;
@@ -470,7 +476,7 @@ int swap(const char* name, void* opaque, int64_t n, T* x, int64_t incx, T* y, in
   Handle* handle = static_cast<Handle*>(opaque);
   if (n <= 0) return kSuccess;
   if (x == nullptr || y == nullptr) return kInvalidValue;
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     const Strided<T> left{x, n, incx}, right{y, n, incy};
     if (!left.can_read() || !right.can_read() || !left.can_write() || !right.can_write()) return;
     for (int64_t i = 0; i < n; i++) std::swap(left[i], right[i]);
@@ -483,17 +489,17 @@ template <class Result, class Compute>
 int reduce(const char* name, Handle* handle, Result* result, Compute compute) {
   if (result == nullptr) return kInvalidValue;
   if (handle->pointer_mode == kDevice) {
-    return queued(enqueue(handle->stream, name, [=] {
+    return queued(enqueue(handle->context, handle->stream, name, [=] {
       Result value = 0;
       if (compute(&value) && writable(result, sizeof(Result))) *result = value;
     }));
   }
   auto value = std::make_shared<Result>(Result(0));
-  const int status = enqueue(handle->stream, name, [=] {
+  const int status = enqueue(handle->context, handle->stream, name, [=] {
     Result computed = 0;
     if (compute(&computed)) *value = computed;
   });
-  if (status != 0 || cuStreamSynchronize(handle->stream) != 0) return kExecutionFailed;
+  if (status != 0 || emu_synchronize(handle->stream) != 0) return kExecutionFailed;
   *result = *value;
   return kSuccess;
 }
@@ -594,7 +600,7 @@ int geam(const char* name, void* opaque, int trans_a, int trans_b, int64_t m, in
   if (c == b && (trans_b != kNoTranspose || ldb != ldc)) return kInvalidValue;
   const Scalar<T> alpha_value(*handle, alpha, type_of<T>());
   const Scalar<T> beta_value(*handle, beta, type_of<T>());
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     T alpha_now, beta_now;
     if (!alpha_value.read(&alpha_now) || !beta_value.read(&beta_now)) return;
     if (alpha_now != T(0) && !readable_matrix(a, type_of<T>(), rows_a, columns_a, lda)) return;
@@ -621,7 +627,7 @@ int dgmm(const char* name, void* opaque, int side, int64_t m, int64_t n, const T
   if (lda < std::max<int64_t>(1, m) || ldc < std::max<int64_t>(1, m)) return kInvalidValue;
   if (m == 0 || n == 0) return kSuccess;
   if (a == nullptr || x == nullptr || c == nullptr || (c == a && lda != ldc)) return kInvalidValue;
-  return queued(enqueue(handle->stream, name, [=] {
+  return queued(enqueue(handle->context, handle->stream, name, [=] {
     const Strided<const T> diagonal{x, side == 0 ? m : n, incx};
     if (!diagonal.can_read() || !readable_matrix(a, type_of<T>(), m, n, lda) ||
         !writable_matrix(c, type_of<T>(), m, n, ldc)) {
@@ -658,8 +664,8 @@ extern "C" {
 int cublasCreate_v2(void** handle) {
   if (const int injected = fault("cublasCreate_v2")) return injected;
   if (handle == nullptr) return kInvalidValue;
-  void* context = nullptr;
-  if (cuCtxGetCurrent(&context) != 0 || context == nullptr) return kNotInitialized;
+  void* context = emu_context();
+  if (context == nullptr) return kNotInitialized;
   unsigned long long memory = 0;
   // As the real one, it allocates on the device: not while the thread captures, and it may fail for want of memory.
   const int result = cuMemAlloc_v2(&memory, kOwnWorkspaceBytes);

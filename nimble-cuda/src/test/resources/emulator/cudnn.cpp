@@ -6,7 +6,6 @@
 #include "cudnn.h"
 
 extern "C" {
-int cuCtxGetCurrent(void** context);
 int cuMemAlloc_v2(unsigned long long* memory, size_t bytes);
 int cuMemFree_v2(unsigned long long memory);
 }
@@ -311,8 +310,8 @@ int cudnnAdvVersionCheck() { return enter("cudnnAdvVersionCheck"); }
 int cudnnCreate(void** handle) {
   if (const int status = enter("cudnnCreate")) return status;
   if (handle == nullptr) return kBadParam;
-  void* context = nullptr;
-  if (cuCtxGetCurrent(&context) != 0 || context == nullptr) return kNotInitialized;
+  void* context = emu_context();
+  if (context == nullptr) return kNotInitialized;
   unsigned long long memory = 0;
   // As the real one, it allocates on the device: not while the thread captures, and it may fail for want of memory.
   const int result = cuMemAlloc_v2(&memory, kOwnBytes);

@@ -242,8 +242,8 @@ void write(const Tensor& tensor, void* memory, const Acc* values, double alpha, 
 // Queues work that is written once for single and once for double precision: body(Acc()).
 template <class Body>
 int submit(const Handle& handle, const char* name, Element type, Body body) {
-  if (type == Element::kDouble) return queued(enqueue(handle.stream, name, [=] { body(double()); }));
-  return queued(enqueue(handle.stream, name, [=] { body(float()); }));
+  if (type == Element::kDouble) return queued(enqueue(handle.context, handle.stream, name, [=] { body(double()); }));
+  return queued(enqueue(handle.context, handle.stream, name, [=] { body(float()); }));
 }
 
 // The offset into `part` of the element of `whole` at the given index, where extents of 1 stand for the whole extent.

@@ -6,7 +6,6 @@
 extern "C" {
 int cuMemAlloc_v2(unsigned long long* memory, size_t bytes);
 int cuMemFree_v2(unsigned long long memory);
-int cuStreamSynchronize(void* stream);
 }
 
 namespace cudnn {
@@ -439,7 +438,7 @@ int found(const char* name, void* handle, const void* x, const void* w, const vo
   unsigned long long memory = 0;
   const int allocated = cuMemAlloc_v2(&memory, bytes);
   if (allocated != 0) return allocated == 2 ? kDeviceAllocationFailed : kExecutionFailed;
-  const int waited = cuStreamSynchronize(static_cast<Handle*>(handle)->stream);
+  const int waited = emu_synchronize(static_cast<Handle*>(handle)->stream);
   if (cuMemFree_v2(memory) != 0 || waited != 0) return kExecutionFailed;
   return rank_algorithms(problem, direction, true, SIZE_MAX, requested, returned, results);
 }
@@ -467,7 +466,7 @@ int found_with(const char* name, void* handle, const void* x, const void* w, con
                                 beta, workspace, workspace_bytes);
     if (status != kSuccess) return status;
   }
-  return cuStreamSynchronize(self.stream) == 0 ? kSuccess : kExecutionFailed;
+  return emu_synchronize(self.stream) == 0 ? kSuccess : kExecutionFailed;
 }
 
 int workspace_of(const char* name, void* handle, const void* x, const void* w, const void* convolution, const void* y,

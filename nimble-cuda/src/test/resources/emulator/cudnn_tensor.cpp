@@ -807,7 +807,7 @@ int cudnnSetTensor(void* handle, const void* y, void* y_memory, const void* valu
   if (target->nd > 5) return kNotSupported;
   const Tensor out = *target;
   const double constant = load<double>(value, out.type, 0);  // in the tensor's own type
-  return queued(enqueue(static_cast<Handle*>(handle)->stream, name, [=] {
+  return queued(enqueue(static_cast<Handle*>(handle)->context, static_cast<Handle*>(handle)->stream, name, [=] {
     if (!can_write(out, y_memory)) return;
     for_each(out, [&](int64_t at) { store<double>(y_memory, out.type, at, constant); });
   }));
@@ -930,7 +930,7 @@ int cudnnSetDropoutDescriptor(void* descriptor, void* handle, float rate, void* 
   if (dropout == nullptr || !(rate >= 0 && rate <= 1)) return kBadParam;
   if (states == nullptr || states_bytes < kStatesBytes) return kBadParam;
   *dropout = Dropout{true, rate, states, seed};
-  return queued(enqueue(static_cast<Handle*>(handle)->stream, name, [=] {
+  return queued(enqueue(static_cast<Handle*>(handle)->context, static_cast<Handle*>(handle)->stream, name, [=] {
     if (!writable(states, kStatesBytes)) return;
     std::memset(states, 0, kStatesBytes);
     *static_cast<DropoutStates*>(states) = DropoutStates{seed, 0};

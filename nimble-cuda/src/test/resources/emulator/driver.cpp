@@ -511,10 +511,17 @@ __attribute__((visibility("default"))) int emu_call(const char* function) {
   Guard guard(lock);
   return fault(function);
 }
+__attribute__((visibility("default"))) void* emu_context() {
+  Guard guard(lock);
+  return context_now();
+}
 __attribute__((visibility("default"))) int emu_synchronize(void* handle) {
   Guard guard(lock);
   STREAM(handle);
-  if (stream->capture) return CAPTURE_UNSUPPORTED;
+  if (stream->capture) {
+    invalidate(stream->capture.get());
+    return CAPTURE_UNSUPPORTED;
+  }
   std::vector<WorkRef> works = before(stream);
   return wait_for(guard, works, stream->context);
 }

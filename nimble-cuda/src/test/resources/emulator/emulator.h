@@ -22,6 +22,9 @@ bool emu_unsafe_call(const char* function);
 // Counts a call. Returns a status to be returned at once if a fault was asked for, else 0.
 int emu_call(const char* function);
 
+// The calling thread's current context, or null. Not counted as a call.
+void* emu_context();
+
 // Waits for the stream. Returns a CUresult.
 int emu_synchronize(void* stream);
 

@@ -3,7 +3,11 @@
 
 namespace library {
 
-int enqueue(void* stream, const char* name, Work work) { return emu_enqueue(stream, name, std::move(work)); }
+int enqueue(void* context, void* stream, const char* name, Work work) {
+  constexpr int kInvalidContext = 201;
+  if (context != emu_context()) return kInvalidContext;
+  return emu_enqueue(stream, name, std::move(work));
+}
 
 bool readable(const void* pointer, size_t bytes) { return emu_check_range(pointer, bytes, "a library's read"); }
 

@@ -26,8 +26,9 @@ namespace library {
 using Work = std::function<void()>;
 
 // Queues work on a stream, or records it as a node while the stream is capturing. The pointers that the work reads and
-// writes are checked when it runs, as a GPU would, not when it is queued. Returns a CUresult.
-int enqueue(void* stream, const char* name, Work work);
+// writes are checked when it runs, as a GPU would, not when it is queued. The context that the library's handle was made
+// in must be the calling thread's current one. Returns a CUresult.
+int enqueue(void* context, void* stream, const char* name, Work work);
 
 // Whether [pointer, pointer + bytes) lies in live device memory. If not, the emulated driver has noted an illegal
 // access, and the work must stop.

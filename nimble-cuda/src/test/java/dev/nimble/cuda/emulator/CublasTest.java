@@ -29,8 +29,10 @@ import java.util.Arrays;
 import java.util.Random;
 import java.util.function.IntUnaryOperator;
 import jcuda.Pointer;
+import jcuda.driver.CUcontext;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUgraphExec;
+import jcuda.driver.JCudaDriver;
 import jcuda.jcublas.JCublas2;
 import jcuda.jcublas.cublasHandle;
 import jcuda.runtime.cudaStream_t;
@@ -924,6 +926,7 @@ class CublasTest {
     CUdeviceptr b = gpu.upload(identityMatrix(2));
     CUdeviceptr c = gpu.upload(new float[6]);
     float[] alpha = {2};
+    ok(JCublas2.cublasSetWorkspace(handle, gpu.allocate(1024), 1024));
     CUgraphExec exec =
         gpu.capture(
             1,
@@ -941,6 +944,33 @@ class CublasTest {
     }
     assertThat(gpu.floats(c, 6)).isEqualTo(expected);
     gpu.destroy(exec);
+  }
+
+  @Test
+  void withoutAWorkspaceACapturedProductAllocatesOneInTheGraph() {
+    CUdeviceptr x = gpu.upload(ramp(4));
+    CUdeviceptr c = gpu.upload(new float[4]);
+    CUdeviceptr workspace = gpu.allocate(1024);
+    Runnable product =
+        () ->
+            ok(JCublas2.cublasSgemm(handle, 0, 0, 2, 2, 2, floats(1), x, 2, x, 2, floats(0), c, 2));
+    gpu.destroy(gpu.capture(3, product));
+    ok(JCublas2.cublasSetWorkspace(handle, workspace, 1024));
+    gpu.destroy(gpu.capture(1, product));
+  }
+
+  @Test
+  void aHandleWorksInItsOwnContextOnly() {
+    CUdeviceptr x = gpu.upload(1f);
+    CUcontext own = new CUcontext();
+    EmulatedGpu.check(JCudaDriver.cuCtxGetCurrent(own));
+    EmulatedGpu.check(JCudaDriver.cuCtxSetCurrent(new CUcontext()));
+    assertThat(JCublas2.cublasSscal(handle, 1, floats(2), x, 1))
+        .isEqualTo(CUBLAS_STATUS_EXECUTION_FAILED);
+    assertThat(JCublas2.cublasCreate(new cublasHandle())).isEqualTo(CUBLAS_STATUS_NOT_INITIALIZED);
+    EmulatedGpu.check(JCudaDriver.cuCtxSetCurrent(own));
+    ok(JCublas2.cublasSscal(handle, 1, floats(2), x, 1));
+    assertThat(gpu.floats(x, 1)).containsExactly(2);
   }
 
   @Test

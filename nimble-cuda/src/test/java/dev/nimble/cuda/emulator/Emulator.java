@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -91,6 +92,12 @@ public final class Emulator {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Where the libraries were built. */
+  static synchronized Path folder() {
+    install();
+    return Objects.requireNonNull(folder);
   }
 
   private static List<String> libraries(Path built) {
