@@ -150,6 +150,10 @@ public final class Nimble {
       throw e.in(name);
     } catch (InvalidArgumentException | InvalidModelException e) { // other kernels than are here
       throw new InvalidPlanException(e.what(), e.location().withFile(name), e);
+    } catch (DeviceException e) {
+      throw new DeviceException(e.what(), e.location().withFile(name), e);
+    } catch (RuntimeException e) { // the file is not trusted: a gap in the checks must not escape
+      throw new InvalidPlanException("cannot be recorded: " + e, Location.ofFile(name), e);
     }
     try {
       return new Engine(plan.graph(), plan, device.target(), recording, alsoClosed);
