@@ -31,7 +31,11 @@ import java.util.function.IntUnaryOperator;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUevent_flags;
 import jcuda.driver.CUgraphExec;
+import jcuda.driver.CUstream;
+import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 import jcuda.jcublas.JCublas2;
 import jcuda.jcublas.cublasHandle;
@@ -548,8 +552,8 @@ class CublasTest {
     float[] rounded = {2048, 2052, 65504, 0x1p-24f, 0x1p-23f, 1, 1 + 0x1p-9f};
     CUdeviceptr a = gpu.upload(values);
     CUdeviceptr c = gpu.allocate(2L * values.length);
-    CUdeviceptr b = gpu.upload(halves(1f));
-    CUdeviceptr scaled = gpu.upload(halves(rounded));
+    CUdeviceptr b = gpu.upload(HalfPrecision.halves(1f));
+    CUdeviceptr scaled = gpu.upload(HalfPrecision.halves(rounded));
     ok(
         JCublas2.cublasGemmEx_new(
             handle,
@@ -571,10 +575,10 @@ class CublasTest {
             values.length,
             CUBLAS_COMPUTE_32F,
             -1));
-    assertThat(fromHalves(gpu.shorts(c, values.length))).isEqualTo(rounded);
+    assertThat(HalfPrecision.values(gpu.shorts(c, values.length))).isEqualTo(rounded);
     // A single-precision scale is applied before the one rounding to half.
     for (int i = 0; i < values.length; i++) {
-      CUdeviceptr one = gpu.upload(halves(1f));
+      CUdeviceptr one = gpu.upload(HalfPrecision.halves(1f));
       ok(
           JCublas2.cublasGemmEx_new(
               handle,
@@ -596,7 +600,9 @@ class CublasTest {
               1,
               CUBLAS_COMPUTE_32F,
               -1));
-      assertThat(fromHalves(gpu.shorts(c, 1))[0]).as("%s", values[i]).isEqualTo(rounded[i]);
+      assertThat(HalfPrecision.values(gpu.shorts(c, 1))[0])
+          .as("%s", values[i])
+          .isEqualTo(rounded[i]);
     }
     assertThat(gpu.floats(a, values.length)).isEqualTo(values);
   }
@@ -974,6 +980,45 @@ class CublasTest {
   }
 
   @Test
+  void aMissingWaitBetweenTwoHandlesShowsUnderDelays() {
+    CUstream second = new CUstream();
+    EmulatedGpu.check(JCudaDriver.cuStreamCreate(second, CUstream_flags.CU_STREAM_DEFAULT));
+    CUevent done = new CUevent();
+    EmulatedGpu.check(JCudaDriver.cuEventCreate(done, CUevent_flags.CU_EVENT_DISABLE_TIMING));
+    cublasHandle other = new cublasHandle();
+    ok(JCublas2.cublasCreate(other));
+    ok(JCublas2.cublasSetStream(other, new cudaStream_t(second)));
+    CUdeviceptr x = gpu.upload(2f);
+    CUdeviceptr between = gpu.upload(0f);
+    CUdeviceptr result = gpu.upload(0f);
+    int wrong = 0;
+    for (int seed = 0; seed < 40; seed++) {
+      boolean waits = seed % 2 == 0;
+      Emulator.delays(seed, 300);
+      gpu.store(between, 0f);
+      ok(JCublas2.cublasSgemm(handle, 0, 0, 1, 1, 1, floats(1), x, 1, x, 1, floats(0), between, 1));
+      if (waits) {
+        EmulatedGpu.check(JCudaDriver.cuEventRecord(done, gpu.stream()));
+        EmulatedGpu.check(JCudaDriver.cuStreamWaitEvent(second, done, 0));
+      }
+      ok(
+          JCublas2.cublasSgemm(
+              other, 0, 0, 1, 1, 1, floats(1), between, 1, x, 1, floats(0), result, 1));
+      EmulatedGpu.check(JCudaDriver.cuStreamSynchronize(second));
+      float value = gpu.floats(result, 1)[0];
+      if (waits) {
+        assertThat(value).as("seed %d", seed).isEqualTo(8);
+      } else {
+        wrong += value == 8 ? 0 : 1;
+      }
+    }
+    assertThat(wrong).as("wrong answers without the wait").isPositive();
+    ok(JCublas2.cublasDestroy(other));
+    EmulatedGpu.check(JCudaDriver.cuEventDestroy(done));
+    EmulatedGpu.check(JCudaDriver.cuStreamDestroy(second));
+  }
+
+  @Test
   void callsThatWaitOrAllocateAreRefusedWhileCapturing() {
     CUdeviceptr x = gpu.upload(1f, 2f);
     gpu.beginCapture();
@@ -1171,7 +1216,9 @@ class CublasTest {
     if (compute == CUBLAS_COMPUTE_64F) {
       return doubles(value);
     }
-    return compute == CUBLAS_COMPUTE_16F ? Pointer.to(halves((float) value)) : floats(value);
+    return compute == CUBLAS_COMPUTE_16F
+        ? Pointer.to(HalfPrecision.halves((float) value))
+        : floats(value);
   }
 
   private CUdeviceptr typed(float[] values, int type) {
@@ -1181,7 +1228,7 @@ class CublasTest {
     if (type == CUDA_R_64F) {
       return gpu.upload(widened(values));
     }
-    return gpu.upload(type == CUDA_R_16F ? halves(values) : brainFloats(values));
+    return gpu.upload(type == CUDA_R_16F ? HalfPrecision.halves(values) : brainFloats(values));
   }
 
   private double[] untyped(CUdeviceptr pointer, int count, int type) {
@@ -1194,7 +1241,8 @@ class CublasTest {
     short[] bits = gpu.shorts(pointer, count);
     double[] values = new double[count];
     for (int i = 0; i < count; i++) {
-      values[i] = type == CUDA_R_16F ? fromHalves(bits)[i] : Float.intBitsToFloat(bits[i] << 16);
+      values[i] =
+          type == CUDA_R_16F ? HalfPrecision.values(bits)[i] : Float.intBitsToFloat(bits[i] << 16);
     }
     return values;
   }
@@ -1221,35 +1269,5 @@ class CublasTest {
       bits[i] = (short) (Float.floatToIntBits(values[i]) >>> 16); // exact for small integers
     }
     return bits;
-  }
-
-  /** The bits of values that half precision holds exactly. */
-  private static short[] halves(float... values) {
-    short[] bits = new short[values.length];
-    for (int i = 0; i < values.length; i++) {
-      for (int candidate = 0; candidate < 0x7c00; candidate++) {
-        if (fromHalf(candidate) == Math.abs(values[i])) {
-          bits[i] = (short) (values[i] < 0 ? candidate | 0x8000 : candidate);
-        }
-      }
-    }
-    return bits;
-  }
-
-  private static float[] fromHalves(short... bits) {
-    float[] values = new float[bits.length];
-    for (int i = 0; i < bits.length; i++) {
-      float magnitude = fromHalf(bits[i] & 0x7fff);
-      values[i] = bits[i] < 0 ? -magnitude : magnitude;
-    }
-    return values;
-  }
-
-  private static float fromHalf(int bits) {
-    int exponent = bits >> 10;
-    int mantissa = bits & 0x3ff;
-    return exponent == 0
-        ? Math.scalb((float) mantissa, -24)
-        : Math.scalb((float) (mantissa + 1024), exponent - 25);
   }
 }

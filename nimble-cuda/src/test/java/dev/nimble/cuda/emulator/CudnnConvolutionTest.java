@@ -41,7 +41,9 @@ import jcuda.jcudnn.cudnnConvolutionBwdDataAlgoPerf;
 import jcuda.jcudnn.cudnnConvolutionBwdFilterAlgoPerf;
 import jcuda.jcudnn.cudnnConvolutionDescriptor;
 import jcuda.jcudnn.cudnnConvolutionFwdAlgoPerf;
+import jcuda.jcudnn.cudnnDataType;
 import jcuda.jcudnn.cudnnFilterDescriptor;
+import jcuda.jcudnn.cudnnTensorDescriptor;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -763,6 +765,96 @@ class CudnnConvolutionTest {
         result.descriptor,
         algorithm,
         new long[1]);
+  }
+
+  @Test
+  void halfPrecisionAndChannelsLastFiltersGiveTheSame() {
+    Random random = new Random(3);
+    int[] x = {1, 2, 4, 5};
+    int[] w = {3, 2, 3, 2};
+    int[] y = {1, 3, 2, 4};
+    float[] input = new float[product(x)];
+    float[] weights = new float[product(w)];
+    for (int i = 0; i < input.length; i++) {
+      input[i] = random.nextInt(7) - 3; // exact in half precision, and so are the sums
+    }
+    for (int i = 0; i < weights.length; i++) {
+      weights[i] = random.nextInt(7) - 3;
+    }
+    float[] expected = new float[product(y)];
+    for (int k = 0; k < 3; k++) {
+      for (int c = 0; c < 2; c++) {
+        for (int o = 0; o < 8; o++) {
+          for (int t = 0; t < 6; t++) {
+            expected[k * 8 + o] +=
+                input[(c * 4 + o / 4 + t / 2) * 5 + o % 4 + t % 2] * weights[(k * 2 + c) * 6 + t];
+          }
+        }
+      }
+    }
+    int half = cudnnDataType.CUDNN_DATA_HALF;
+    cudnnConvolutionDescriptor descriptor = dnn.convolutionDescriptor();
+    ok(
+        JCudnn.cudnnSetConvolution2dDescriptor(
+            descriptor, 0, 0, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION, cudnnDataType.CUDNN_DATA_FLOAT));
+    for (int format : new int[] {0, 1}) { // channels first, channels last
+      cudnnTensorDescriptor in = dnn.tensorDescriptor();
+      cudnnTensorDescriptor out = dnn.tensorDescriptor();
+      cudnnFilterDescriptor filter = dnn.filterDescriptor();
+      ok(JCudnn.cudnnSetTensor4dDescriptor(in, format, half, x[0], x[1], x[2], x[3]));
+      ok(JCudnn.cudnnSetTensor4dDescriptor(out, format, half, y[0], y[1], y[2], y[3]));
+      ok(JCudnn.cudnnSetFilter4dDescriptor(filter, half, format, w[0], w[1], w[2], w[3]));
+      CUdeviceptr result = dnn.gpu.allocate(2L * expected.length);
+      ok(
+          JCudnn.cudnnConvolutionForward(
+              dnn.handle,
+              scalar(1, false),
+              in,
+              dnn.gpu.upload(HalfPrecision.halves(laidOut(input, x, format))),
+              filter,
+              dnn.gpu.upload(HalfPrecision.halves(laidOut(weights, w, format))),
+              descriptor,
+              CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
+              new CUdeviceptr(),
+              0,
+              scalar(0, false),
+              out,
+              result));
+      assertThat(HalfPrecision.values(dnn.gpu.shorts(result, expected.length)))
+          .isEqualTo(laidOut(expected, y, format));
+    }
+    // A filter with channels last between tensors with channels first.
+    cudnnTensorDescriptor in = dnn.tensorDescriptor();
+    cudnnTensorDescriptor out = dnn.tensorDescriptor();
+    cudnnFilterDescriptor filter = dnn.filterDescriptor();
+    ok(JCudnn.cudnnSetTensor4dDescriptor(in, 0, half, x[0], x[1], x[2], x[3]));
+    ok(JCudnn.cudnnSetTensor4dDescriptor(out, 0, half, y[0], y[1], y[2], y[3]));
+    ok(JCudnn.cudnnSetFilter4dDescriptor(filter, half, 1, w[0], w[1], w[2], w[3]));
+    assertThat(
+            JCudnn.cudnnGetConvolutionForwardWorkspaceSize(
+                dnn.handle,
+                in,
+                filter,
+                descriptor,
+                out,
+                CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
+                new long[1]))
+        .isEqualTo(NOT_SUPPORTED);
+  }
+
+  /** Values in channels-first order, moved to the given format. */
+  private static float[] laidOut(float[] values, int[] dims, int format) {
+    if (format == 0) {
+      return values;
+    }
+    float[] moved = new float[values.length];
+    int width = dims[2] * dims[3];
+    for (int i = 0; i < values.length; i++) {
+      int n = i / (dims[1] * width);
+      int c = i / width % dims[1];
+      moved[(n * width + i % width) * dims[1] + c] = values[i];
+    }
+    return moved;
   }
 
   @Test

@@ -210,6 +210,30 @@ class CudnnTensorTest {
   }
 
   @Test
+  void theGradientOfAMaximumGoesToTheFirstOfEqualElements() {
+    cudnnPoolingDescriptor pooling = dnn.poolingDescriptor();
+    ok(JCudnn.cudnnSetPooling2dDescriptor(pooling, 3, 0, 1, 3, 0, 0, 1, 3));
+    Tensor x = dnn.packed(false, new double[] {1, 2, 2, 4, 4, 4}, 1, 1, 1, 6);
+    Tensor y = dnn.packed(false, new double[] {2, 4}, 1, 1, 1, 2);
+    Tensor dx = dnn.packed(false, new double[6], 1, 1, 1, 6);
+    ok(
+        JCudnn.cudnnPoolingBackward(
+            dnn.handle,
+            pooling,
+            scalar(1, false),
+            y.descriptor,
+            y.memory,
+            y.descriptor,
+            y.memory,
+            x.descriptor,
+            x.memory,
+            scalar(0, false),
+            dx.descriptor,
+            dx.memory));
+    dx.assertHolds(new double[] {0, 2, 0, 4, 0, 0});
+  }
+
+  @Test
   void poolingRefusesWhatDoesNotFit() {
     cudnnPoolingDescriptor pooling = dnn.poolingDescriptor();
     ok(JCudnn.cudnnSetPooling2dDescriptor(pooling, 0, 0, 2, 2, 0, 0, 2, 2));
@@ -896,6 +920,60 @@ class CudnnTensorTest {
           }
           ok(JCudnn.cudnnDestroyReduceTensorDescriptor(descriptor));
         });
+  }
+
+  @Test
+  void minimaAndMaximaPropagateNanWhereAskedTo() {
+    double none = Double.NaN;
+    Tensor a = dnn.packed(false, new double[] {1, none, 3, none, 5, 4}, 1, 2, 3, 1);
+    Tensor kept = dnn.packed(false, new double[2], 1, 2, 1, 1);
+    Tensor b = dnn.packed(false, new double[] {2, 2, none, none, 9, 0}, 1, 2, 3, 1);
+    Tensor c = dnn.packed(false, new double[6], 1, 2, 3, 1);
+    CUdeviceptr workspace = dnn.gpu.allocate(4096);
+    for (int nan : new int[] {0, 1}) {
+      cudnnReduceTensorDescriptor reduce = new cudnnReduceTensorDescriptor();
+      ok(JCudnn.cudnnCreateReduceTensorDescriptor(reduce));
+      ok(
+          JCudnn.cudnnSetReduceTensorDescriptor(
+              reduce, cudnnReduceTensorOp.CUDNN_REDUCE_TENSOR_MAX, dataType(false), nan, 0, 0));
+      ok(
+          JCudnn.cudnnReduceTensor(
+              dnn.handle,
+              reduce,
+              new CUdeviceptr(),
+              0,
+              workspace,
+              4096,
+              scalar(1, false),
+              a.descriptor,
+              a.memory,
+              scalar(0, false),
+              kept.descriptor,
+              kept.memory));
+      kept.assertHolds(nan == 1 ? filled(2, none) : new double[] {3, 5});
+      ok(JCudnn.cudnnDestroyReduceTensorDescriptor(reduce));
+      cudnnOpTensorDescriptor op = new cudnnOpTensorDescriptor();
+      ok(JCudnn.cudnnCreateOpTensorDescriptor(op));
+      ok(
+          JCudnn.cudnnSetOpTensorDescriptor(
+              op, cudnnOpTensorOp.CUDNN_OP_TENSOR_MIN, dataType(false), nan));
+      ok(
+          JCudnn.cudnnOpTensor(
+              dnn.handle,
+              op,
+              scalar(1, false),
+              a.descriptor,
+              a.memory,
+              scalar(1, false),
+              b.descriptor,
+              b.memory,
+              scalar(0, false),
+              c.descriptor,
+              c.memory));
+      c.assertHolds(
+          nan == 1 ? new double[] {1, none, none, none, 5, 0} : new double[] {1, 2, 3, none, 5, 0});
+      ok(JCudnn.cudnnDestroyOpTensorDescriptor(op));
+    }
   }
 
   private static double reduced(int op, double[] members) {

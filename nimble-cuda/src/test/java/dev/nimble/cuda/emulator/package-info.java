@@ -1,7 +1,31 @@
 /**
  * An emulator of CUDA's driver and libraries, for tests on machines without a GPU: built by g++
  * when the tests start, and loaded under the names that JCuda's natives ask for. The door is {@link
- * dev.nimble.cuda.emulator.Emulator}.
+ * dev.nimble.cuda.emulator.Emulator}. It shows what a program does, never how fast a GPU would do
+ * it.
+ *
+ * <p>cuBLAS and cuDNN keep to what NVIDIA documents, down to what surprises:
+ *
+ * <ul>
+ *   <li>Status codes of cuDNN are those of version 9 (2000 for a bad parameter, 3000 for what is
+ *       not supported), which the constants of jcudnn 11.7.0 are not.
+ *   <li>Default math rounds single-precision convolutions to TF32 under some algorithms; {@code
+ *       CUDNN_FMA_MATH} forbids it. cuBLAS rounds only where {@code CUBLAS_TF32_TENSOR_OP_MATH} is
+ *       set.
+ *   <li>Choosing a stream gives up cuBLAS's workspace, and a product captured without one adds
+ *       nodes that allocate and free it.
+ *   <li>Creating a handle, measuring algorithms and results on the host are refused while
+ *       capturing, and invalidate the capture.
+ *   <li>A workspace is checked for its size and left full of garbage; a beta of 0 reads nothing; an
+ *       access outside a live allocation fails when the work runs.
+ *   <li>Algorithms refuse the shapes that NVIDIA's tables exclude; their times are invented, but
+ *       the same at each run.
+ *   <li>Handles work in their own context only. Any function that is not emulated answers "not
+ *       supported" and is noted by name.
+ * </ul>
+ *
+ * <p>JCudnn fills an array by the count that a failed search leaves behind, and a size that a
+ * failed query leaves unset holds garbage: read either only after a success.
  */
 @NullMarked
 package dev.nimble.cuda.emulator;
