@@ -131,6 +131,9 @@ public final class Emulator {
     for (Map.Entry<String, byte[]> source : sources.entrySet()) {
       Files.write(work.resolve(source.getKey()), source.getValue());
     }
+    sources.keySet().parallelStream()
+        .filter(name -> name.endsWith(".cpp") && !name.equals("control.cpp"))
+        .forEach(name -> compile(work, name));
     library(work, "libcuda.so.1", "cu", false, "driver.cpp", "compile.cpp");
     library(work, "libnvrtc.so.12", "nvrtc", true, "nvrtc.cpp");
     library(work, "libcublas.so.12", "cublas", true, "cublas.cpp", "library.cpp");
@@ -183,35 +186,37 @@ public final class Emulator {
     return ready;
   }
 
+  private static void compile(Path work, String source) {
+    try {
+      run(
+          work,
+          "g++",
+          "-std=c++17",
+          "-O2",
+          "-march=native",
+          "-fPIC",
+          "-pthread",
+          "-Wall",
+          "-c",
+          source,
+          "-o",
+          source.replace(".cpp", ".o"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /**
-   * Builds one library, then again with a stub for every function that JCuda's natives import from
+   * Links one library, then again with a stub for every function that JCuda's natives import from
    * it and it lacks: a stub records that it was called.
    */
   private static void library(
       Path work, String name, String prefix, boolean versioned, String... sources)
       throws IOException {
-    List<String> objects = new ArrayList<>();
-    for (String source : sources) {
-      String object = source.replace(".cpp", ".o");
-      objects.add(object);
-      if (!Files.exists(work.resolve(object))) {
-        run(
-            work,
-            "g++",
-            "-std=c++17",
-            "-O2",
-            "-march=native",
-            "-fPIC",
-            "-pthread",
-            "-Wall",
-            "-c",
-            source,
-            "-o",
-            object);
-      }
-    }
     List<String> command = new ArrayList<>(List.of("g++", "-shared", "-fPIC", "-pthread"));
-    command.addAll(objects);
+    for (String source : sources) {
+      command.add(source.replace(".cpp", ".o"));
+    }
     command.addAll(List.of("-o", name, "-Wl,-soname," + name));
     if (versioned) {
       Files.writeString(
