@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
  * A model, graph or model file is wrong or uses something that is not supported. The user's to
  * mend: the command line exits with 2.
  */
-public final class InvalidModelException extends NimbleException {
+public sealed class InvalidModelException extends NimbleException permits UnknownInputException {
   private static final long serialVersionUID = 1L;
 
   /** Says {@code what} is wrong, with no place. */
@@ -25,7 +25,12 @@ public final class InvalidModelException extends NimbleException {
   }
 
   /** The same error, with the file in which it was found. */
-  public InvalidModelException in(String file) {
-    return new InvalidModelException(what(), location().withFile(file), this);
+  public final InvalidModelException in(String file) {
+    return at(location().withFile(file));
+  }
+
+  /** The same error at another place. */
+  public InvalidModelException at(Location place) {
+    return new InvalidModelException(what(), place, this);
   }
 }

@@ -32,12 +32,17 @@ public final class Tensor {
         typed = bytes.asDoubleBuffer();
         break;
       case I64:
+      case U64:
         typed = bytes.asLongBuffer();
         break;
       case I32:
+      case U32:
         typed = bytes.asIntBuffer();
         break;
       case F16:
+      case BF16:
+      case I16:
+      case U16:
         typed = bytes.asShortBuffer();
         break;
       default:
@@ -127,7 +132,7 @@ public final class Tensor {
     return (FloatBuffer) typed;
   }
 
-  /** The memory as longs; only for I64. */
+  /** The memory as longs; only for I64 and U64. */
   public LongBuffer longs() {
     return (LongBuffer) typed;
   }
@@ -137,12 +142,12 @@ public final class Tensor {
     return (java.nio.DoubleBuffer) typed;
   }
 
-  /** The memory as ints; only for I32. */
+  /** The memory as ints; only for I32 and U32. */
   public java.nio.IntBuffer ints() {
     return (java.nio.IntBuffer) typed;
   }
 
-  /** The bit patterns; only for F16. */
+  /** The bit patterns; only for F16, BF16, I16 and U16. */
   public java.nio.ShortBuffer halves() {
     return (java.nio.ShortBuffer) typed;
   }
@@ -156,6 +161,12 @@ public final class Tensor {
         return doubles().get(index);
       case F16:
         return HalfFloat.toFloat(halves().get(index));
+      case BF16:
+        return BrainFloat.toFloat(halves().get(index));
+      case U64:
+        long bits = longs().get(index);
+        // half of it, the lost bit kept for rounding, is a positive long
+        return bits >= 0 ? bits : 2.0 * (bits >>> 1 | bits & 1);
       default:
         return getLong(index);
     }
@@ -165,9 +176,16 @@ public final class Tensor {
   public long getLong(int index) {
     switch (type.dataType()) {
       case I64:
+      case U64:
         return longs().get(index);
       case I32:
         return ints().get(index);
+      case U32:
+        return ints().get(index) & 0xffffffffL;
+      case I16:
+        return halves().get(index);
+      case U16:
+        return halves().get(index) & 0xffff;
       case I8:
         return bytes.get(index);
       case U8:
@@ -190,6 +208,13 @@ public final class Tensor {
       case F16:
         halves().put(index, HalfFloat.fromFloat((float) value));
         break;
+      case BF16:
+        halves().put(index, BrainFloat.fromFloat((float) value));
+        break;
+      case U64:
+        longs()
+            .put(index, value < 0x1p63 ? (long) value : (long) (value - 0x1p63) ^ Long.MIN_VALUE);
+        break;
       case BOOL:
         bytes.put(index, (byte) (value != 0 ? 1 : 0));
         break;
@@ -203,10 +228,16 @@ public final class Tensor {
   public void setLong(int index, long value) {
     switch (type.dataType()) {
       case I64:
+      case U64:
         longs().put(index, value);
         break;
       case I32:
+      case U32:
         ints().put(index, (int) value);
+        break;
+      case I16:
+      case U16:
+        halves().put(index, (short) value);
         break;
       case I8:
       case U8:

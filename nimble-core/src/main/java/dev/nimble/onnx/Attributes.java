@@ -2,11 +2,14 @@ package dev.nimble.onnx;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
+import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import com.google.protobuf.ByteString;
 import dev.nimble.error.InvalidModelException;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -67,6 +70,23 @@ final class Attributes {
   String text(String name, String otherwise) {
     AttributeProto attribute = find(name, AttributeType.STRING);
     return attribute == null ? otherwise : attribute.getS().toStringUtf8();
+  }
+
+  /** A list of texts; empty if it is not given. */
+  List<String> texts(String name) {
+    AttributeProto attribute = find(name, AttributeType.STRINGS);
+    return attribute == null
+        ? List.of()
+        : attribute.getStringsList().stream().map(ByteString::toStringUtf8).toList();
+  }
+
+  /** A body, which must be given. */
+  GraphProto graph(String name) {
+    AttributeProto attribute = find(name, AttributeType.GRAPH);
+    if (attribute == null) {
+      throw new InvalidModelException(name + " must be given");
+    }
+    return attribute.getG();
   }
 
   long @Nullable [] integers(String name) {

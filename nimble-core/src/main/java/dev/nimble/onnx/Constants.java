@@ -21,7 +21,7 @@ final class Constants {
     n.operands(0, 0);
     TensorProto tensor = n.attributes().tensor("value");
     if (tensor != null) {
-      return n.emitConstant(TensorReader.read(tensor, n.limits()));
+      return n.emitConstant(n.read(tensor));
     }
     if (n.attributes().has("value_float")) {
       return n.emitConstant(Tensor.of(Shape.scalar(), n.attributes().real("value_float", 0)));
@@ -44,7 +44,7 @@ final class Constants {
     n.operands(1, 1);
     Shape shape = Shape.ofLongs(required(n.knownIntegers(0, "the shape"), "the shape"));
     TensorProto proto = n.attributes().tensor("value");
-    Tensor fill = proto == null ? Tensor.of(Shape.of(1), 0f) : TensorReader.read(proto, n.limits());
+    Tensor fill = proto == null ? Tensor.of(Shape.of(1), 0f) : n.read(proto);
     if (fill.type().elements() != 1) {
       throw new InvalidModelException("value must have one element, not be " + fill.type());
     }

@@ -16,9 +16,7 @@ import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Turns one model's graph, with bound inputs, into a {@link Graph}. */
@@ -27,39 +25,77 @@ final class GraphImporter {
   private final int opset;
   private final ImportLimits limits;
   private final ImmutableMap<String, TensorType> inputTypes;
+  private final ImmutableMap<String, Tensor> constants;
+  private final ExternalData external;
   private final GraphBuilder builder;
   private final KnownTensors known;
-  private final Map<String, Value> values = new HashMap<>();
-
-  /** Outputs that have no value here, by name: an error only where one is read. */
-  private final Map<String, String> absent = new HashMap<>();
+  private int added;
 
   GraphImporter(
       GraphProto proto,
       String file,
       int opset,
       ImportLimits limits,
-      ImmutableMap<String, TensorType> inputTypes) {
+      ImmutableMap<String, TensorType> inputTypes,
+      ImmutableMap<String, Tensor> constants,
+      ExternalData external) {
     this.proto = proto;
     this.opset = opset;
     this.limits = limits;
     this.inputTypes = inputTypes;
+    this.constants = constants;
+    this.external = external;
     this.builder = new GraphBuilder(proto.getName().isEmpty() ? file : proto.getName());
     this.known = new KnownTensors(limits);
   }
 
   Graph graph() {
-    inputTypes.forEach((name, type) -> define(name, builder.input(name, checked(type, name))));
-    for (TensorProto tensor : proto.getInitializerList()) {
-      define(tensor.getName(), constant(tensor.getName(), TensorReader.read(tensor, limits)));
-    }
-    for (int index : new NodeOrder(proto, values.keySet()).indices()) {
-      importNode(proto.getNode(index), index);
-    }
-    for (ValueInfoProto output : proto.getOutputList()) {
-      builder.output(output.getName(), find(output.getName(), "output"));
+    Scope scope = new Scope(null);
+    inputTypes.forEach(
+        (name, type) -> {
+          checked(type, name);
+          Tensor given = constants.get(name);
+          scope.define(
+              name, given == null ? builder.input(name, type) : builder.constant(name, given));
+        });
+    List<Value> results = importBody(proto, scope);
+    for (int i = 0; i < results.size(); i++) {
+      builder.output(proto.getOutput(i).getName(), results.get(i));
     }
     return builder.build();
+  }
+
+  /**
+   * Imports the body of a control-flow operator in place.
+   *
+   * @param outer what the node that holds it can see
+   * @param operands its inputs, by position
+   */
+  List<Value> inline(GraphProto body, Scope outer, List<Value> operands) {
+    if (body.getInputCount() != operands.size()) {
+      throw new InvalidModelException(
+          "the body takes " + body.getInputCount() + " inputs, not " + operands.size());
+    }
+    Scope scope = new Scope(outer);
+    for (int i = 0; i < operands.size(); i++) {
+      scope.define(body.getInput(i).getName(), operands.get(i));
+    }
+    return importBody(body, scope);
+  }
+
+  /** Imports everything but the inputs, which are defined; returns the outputs. */
+  private List<Value> importBody(GraphProto body, Scope scope) {
+    for (TensorProto tensor : body.getInitializerList()) {
+      scope.define(tensor.getName(), constant(tensor.getName(), read(tensor, scope)));
+    }
+    for (int index : new NodeOrder(body, scope::defines, scope::sees).indices()) {
+      importNode(body.getNode(index), index, scope);
+    }
+    List<Value> results = new ArrayList<>();
+    for (ValueInfoProto output : body.getOutputList()) {
+      results.add(scope.find(output.getName(), "output"));
+    }
+    return results;
   }
 
   private TensorType checked(TensorType type, String name) {
@@ -70,41 +106,29 @@ final class GraphImporter {
     }
   }
 
-  private void define(String name, Value value) {
-    if (values.put(name, value) != null) {
-      throw new InvalidModelException("two values are named '" + name + "'");
-    }
-  }
-
-  private Value find(String name, String role) {
-    Value value = values.get(name);
-    if (value == null) {
-      throw new InvalidModelException(
-          absent.getOrDefault(name, role + " '" + name + "' is not computed by any node"));
-    }
-    return value;
-  }
-
-  private void importNode(NodeProto node, int index) {
+  private void importNode(NodeProto node, int index, Scope scope) {
     Location place = ModelChecks.placeOf(node, index);
     List<@Nullable Value> operands = new ArrayList<>();
     try {
       for (String input : node.getInputList()) {
-        operands.add(input.isEmpty() ? null : find(input, "operand"));
+        operands.add(input.isEmpty() ? null : scope.find(input, "operand"));
       }
       while (!operands.isEmpty() && operands.get(operands.size() - 1) == null) {
         operands.remove(operands.size() - 1);
       }
       place = NodeImport.location(node, index, operands);
-      NodeImport context = new NodeImport(this, node, index, opset, operands, limits);
-      List<Value> results = OperatorTable.of(node.getOpType()).build(context);
+      NodeImport context = new NodeImport(this, scope, node, index, opset, operands, limits);
+      List<Value> results = OperatorTable.of(node).build(context);
+      if (opset < 6) {
+        context.attributes().ignore("consumed_inputs"); // a hint of in-place updates
+      }
       context.attributes().checkAllRead();
       for (int i = 0; i < node.getOutputCount(); i++) {
         String name = node.getOutput(i);
         if (i < results.size() && !name.isEmpty()) {
-          define(name, results.get(i));
+          scope.define(name, results.get(i));
         } else {
-          absent.put(
+          scope.leaveOut(
               name,
               "output "
                   + i
@@ -117,6 +141,8 @@ final class GraphImporter {
                   + ") is not supported");
         }
       }
+    } catch (InvalidModelException e) {
+      throw e.at(e.location().shapes() == null ? place : e.location());
     } catch (NimbleException e) {
       Location at = e.location().shapes() == null ? place : e.location();
       throw new InvalidModelException(e.what(), at, e);
@@ -132,6 +158,7 @@ final class GraphImporter {
 
   /** Adds a node. */
   List<Value> add(String name, Operator operator, List<Value> operands, List<String> outputNames) {
+    charge();
     Node node = builder.add(name, operator, operands, outputNames);
     node.outputs().forEach(output -> checked(output.type(), output.name()));
     return node.outputs();
@@ -140,5 +167,22 @@ final class GraphImporter {
   /** What is known of values while the graph is built. */
   KnownTensors known() {
     return known;
+  }
+
+  /** Charges one to the limit on nodes: a loop that is unrolled can make many of few. */
+  void charge() {
+    if (++added > limits.nodes()) {
+      throw new InvalidModelException(
+          "becomes more than the limit of " + limits.nodes() + " nodes");
+    }
+  }
+
+  /** Reads a tensor of the file. In a body it may be read again and again, and so is charged. */
+  Tensor read(TensorProto tensor, Scope scope) {
+    Tensor contents = TensorReader.read(tensor, limits, external);
+    if (scope.isNested()) {
+      known.charge(contents.type());
+    }
+    return contents;
   }
 }

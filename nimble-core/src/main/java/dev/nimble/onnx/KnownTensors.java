@@ -1,7 +1,9 @@
 package dev.nimble.onnx;
 
+import com.google.common.collect.ImmutableSortedSet;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.NimbleException;
+import dev.nimble.error.UnknownInputException;
 import dev.nimble.graph.Node;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
@@ -63,6 +65,34 @@ final class KnownTensors {
     return of(value);
   }
 
+  /** What to say of {@code value}, whose contents are not known: on which inputs it depends. */
+  UnknownInputException unknown(Value value, String what) {
+    ImmutableSortedSet.Builder<String> inputs = ImmutableSortedSet.naturalOrder();
+    Deque<Value> open = new ArrayDeque<>();
+    Set<Value> seen = new HashSet<>();
+    open.push(value);
+    while (!open.isEmpty()) {
+      Value next = open.pop();
+      Node producer = next.producer();
+      if (!seen.add(next) || of(next) != null) {
+        continue;
+      }
+      if (producer != null) {
+        producer.inputs().forEach(open::push);
+      } else {
+        inputs.add(next.name());
+      }
+    }
+    return new UnknownInputException(
+        what
+            + " (operand '"
+            + value.name()
+            + "') depends on the input "
+            + String.join(", ", inputs.build())
+            + "; it must follow from constants and shapes, or the input be given as a constant",
+        inputs.build());
+  }
+
   private @Nullable Tensor of(Value value) {
     return value.kind() == Value.Kind.CONSTANT ? value.contents() : computed.get(value);
   }
@@ -98,6 +128,12 @@ final class KnownTensors {
 
   /** A tensor of zeros, charged to the limit before it is allocated. */
   Tensor allocate(TensorType type) {
+    charge(type);
+    return Tensor.zeros(type);
+  }
+
+  /** Charges a tensor of that type to the limit. */
+  void charge(TensorType type) {
     if (type.sizeBytes() > limitBytes - chargedBytes) {
       throw new InvalidModelException(
           "working out a constant of "
@@ -107,6 +143,5 @@ final class KnownTensors {
               + " bytes for all such constants");
     }
     chargedBytes += type.sizeBytes();
-    return Tensor.zeros(type);
   }
 }

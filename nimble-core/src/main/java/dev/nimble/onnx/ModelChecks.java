@@ -1,5 +1,6 @@
 package dev.nimble.onnx;
 
+import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
@@ -20,9 +21,15 @@ final class ModelChecks {
   private ModelChecks() {}
 
   static void check(GraphProto graph, ImportLimits limits) {
-    if (graph.getNodeCount() > limits.nodes()) {
-      throw new InvalidModelException(
-          "has " + graph.getNodeCount() + " nodes; the limit is " + limits.nodes());
+    checkParts(graph, limits, new int[1]);
+    checkOperators(graph);
+  }
+
+  /** Checks counts and names, of bodies too; {@code nodes} counts the nodes of all. */
+  private static void checkParts(GraphProto graph, ImportLimits limits, int[] nodes) {
+    nodes[0] += graph.getNodeCount();
+    if (nodes[0] > limits.nodes()) {
+      throw new InvalidModelException("has " + nodes[0] + " nodes; the limit is " + limits.nodes());
     }
     if (graph.getSparseInitializerCount() > 0) {
       throw new InvalidModelException("sparse initializers are not supported");
@@ -48,8 +55,12 @@ final class ModelChecks {
       checkName(node.getOpType(), limits);
       node.getInputList().forEach(name -> checkName(name, limits));
       node.getOutputList().forEach(name -> checkName(name, limits));
+      for (AttributeProto attribute : node.getAttributeList()) {
+        if (attribute.hasG()) { // as deep as protobuf's messages may be nested
+          checkParts(attribute.getG(), limits, nodes);
+        }
+      }
     }
-    checkOperators(graph);
   }
 
   private static void checkName(String name, ImportLimits limits) {
@@ -70,9 +81,8 @@ final class ModelChecks {
     Location first = Location.NOWHERE;
     for (int i = 0; i < graph.getNodeCount(); i++) {
       NodeProto node = graph.getNode(i);
-      boolean standard = node.getDomain().isEmpty() || node.getDomain().equals("ai.onnx");
-      if (!standard || !OperatorTable.supports(node.getOpType())) {
-        String type = standard ? node.getOpType() : node.getDomain() + "." + node.getOpType();
+      if (!OperatorTable.supports(node)) {
+        String type = OperatorTable.nameOf(node);
         first = missing.isEmpty() ? Location.ofNode(nameOf(node, i), type) : first;
         missing.merge(type, 1, Integer::sum);
       }

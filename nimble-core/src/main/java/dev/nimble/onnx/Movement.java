@@ -18,6 +18,7 @@ import dev.nimble.op.Pad;
 import dev.nimble.op.Reshape;
 import dev.nimble.op.Split;
 import dev.nimble.op.StridedSlice;
+import dev.nimble.op.Tile;
 import dev.nimble.op.Transpose;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,9 +31,9 @@ final class Movement {
   private Movement() {}
 
   static List<Value> reshape(NodeImport n) {
-    n.operands(2, 2);
+    n.operands(1, 2);
     boolean allowZero = n.attributes().flag("allowzero", false);
-    long[] wished = required(n.knownIntegers(1, "the shape"), "the shape").clone();
+    long[] wished = required(n.integers("shape", 1), "the shape").clone();
     Shape own = n.shape(0);
     int open = -1;
     for (int i = 0; i < wished.length; i++) {
@@ -129,11 +130,11 @@ final class Movement {
   }
 
   static List<Value> concat(NodeImport n) {
-    if (!n.attributes().has("axis")) {
+    if (!n.attributes().has("axis") && n.opset() >= 4) {
       throw new InvalidModelException("axis must be given");
     }
     return n.emit(
-        new Concat(axis(n.attributes().integer("axis", 0), n.shape(0).rank())),
+        new Concat(axis(n.attributes().integer("axis", 1), n.shape(0).rank())),
         n.operands(1, Integer.MAX_VALUE));
   }
 
@@ -222,7 +223,7 @@ final class Movement {
   static List<Value> pad(NodeImport n) {
     n.count(1, 4);
     int rank = n.shape(0).rank();
-    long[] pads = required(n.integers("pads", 1), "pads");
+    long[] pads = required(n.integers(n.opset() < 2 ? "paddings" : "pads", 1), "pads");
     long[] axes = n.knownIntegers(3, "axes");
     int[] places =
         axes == null
@@ -266,6 +267,14 @@ final class Movement {
       return n.emit(operator, n.operand(0), n.constant("value", scalar));
     }
     return n.emit(operator, n.operand(0));
+  }
+
+  static List<Value> tile(NodeImport n) {
+    if (n.opset() < 6) {
+      return Legacy.tile(n);
+    }
+    n.operands(2, 2);
+    return n.emit(new Tile(ints(required(n.knownIntegers(1, "repeats"), "repeats"))), n.operand(0));
   }
 
   static List<Value> depthToSpace(NodeImport n) {

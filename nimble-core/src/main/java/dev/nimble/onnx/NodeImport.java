@@ -1,6 +1,8 @@
 package dev.nimble.onnx;
 
+import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.Location;
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class NodeImport {
   private final GraphImporter importer;
+  private final Scope scope;
   private final NodeProto node;
   private final String name;
   private final int opset;
@@ -29,12 +32,14 @@ final class NodeImport {
 
   NodeImport(
       GraphImporter importer,
+      Scope scope,
       NodeProto node,
       int index,
       int opset,
       List<@Nullable Value> operands,
       ImportLimits limits) {
     this.importer = importer;
+    this.scope = scope;
     this.node = node;
     this.name = ModelChecks.nameOf(node, index);
     this.opset = opset;
@@ -62,6 +67,11 @@ final class NodeImport {
             .map(o -> o == null ? "-" : o.type().toString())
             .collect(Collectors.joining(", "));
     return Location.ofNode(ModelChecks.nameOf(node, index), node.getOpType(), types);
+  }
+
+  /** Whether something may read output {@code index}. */
+  boolean wants(int index) {
+    return index < node.getOutputCount() && !node.getOutput(index).isEmpty();
   }
 
   int outputCount() {
@@ -128,15 +138,26 @@ final class NodeImport {
     if (!has(index)) {
       return null;
     }
-    Tensor contents = importer.known().contents(operand(index));
+    return known(operand(index), what);
+  }
+
+  /** The contents of {@code value}, which must be known when the graph is built. */
+  Tensor known(Value value, String what) {
+    Tensor contents = importer.known().contents(value);
     if (contents == null) {
-      throw new InvalidModelException(
-          what
-              + " (operand '"
-              + operand(index).name()
-              + "') depends on input data; it must follow from constants and shapes");
+      throw importer.known().unknown(value, what);
     }
     return contents;
+  }
+
+  /** Imports the body of a control-flow operator in place of the node; returns its outputs. */
+  List<Value> inline(GraphProto body, List<Value> inputs) {
+    return importer.inline(body, scope, inputs);
+  }
+
+  /** Reads a tensor that the node holds. */
+  Tensor read(TensorProto tensor) {
+    return importer.read(tensor, scope);
   }
 
   long @Nullable [] knownIntegers(int index, String what) {
@@ -187,6 +208,20 @@ final class NodeImport {
   /** As {@link #emit(Operator, List)}. */
   List<Value> emit(Operator operator, Value... inputs) {
     return emit(operator, List.of(inputs));
+  }
+
+  int operandCount() {
+    return operands.size();
+  }
+
+  /** Charges a turn of a loop that is unrolled to the limit on nodes. */
+  void chargeTurn() {
+    importer.charge();
+  }
+
+  /** As {@link #extra}, for an operator of several outputs. */
+  List<Value> extras(String suffix, Operator operator, Value... inputs) {
+    return importer.add(name + "/" + suffix, operator, List.of(inputs), List.of());
   }
 
   /** Adds a further node, before or after the main one. */

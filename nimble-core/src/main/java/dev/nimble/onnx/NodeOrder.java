@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
-import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Puts a model's nodes into an order in which operands come first: the file's order if it is one
@@ -16,13 +16,18 @@ import java.util.Set;
  */
 final class NodeOrder {
   private final GraphProto graph;
-  private final Set<String> given;
+  private final Predicate<String> own;
+  private final Predicate<String> visible;
   private final Map<String, Integer> producers = new HashMap<>();
 
-  /** {@code given} names the inputs and initializers. */
-  NodeOrder(GraphProto graph, Set<String> given) {
+  /**
+   * {@code own} are the names of inputs and initializers; {@code visible} adds those of graphs
+   * around this one.
+   */
+  NodeOrder(GraphProto graph, Predicate<String> own, Predicate<String> visible) {
     this.graph = graph;
-    this.given = given;
+    this.own = own;
+    this.visible = visible;
   }
 
   /**
@@ -46,7 +51,7 @@ final class NodeOrder {
         if (producer != null) {
           missing[i]++;
           readers.get(producer).add(i);
-        } else if (!input.isEmpty() && !given.contains(input)) {
+        } else if (!input.isEmpty() && !visible.test(input)) {
           throw new InvalidModelException(
               "operand '" + input + "' is not an input, an initializer or the output of a node",
               placeOf(i));
@@ -77,7 +82,7 @@ final class NodeOrder {
   private void findProducers() {
     for (int i = 0; i < graph.getNodeCount(); i++) {
       for (String output : graph.getNode(i).getOutputList()) {
-        if (!output.isEmpty() && (producers.put(output, i) != null || given.contains(output))) {
+        if (!output.isEmpty() && (producers.put(output, i) != null || own.test(output))) {
           throw new InvalidModelException("two values are named '" + output + "'", placeOf(i));
         }
       }

@@ -14,6 +14,7 @@ import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.Location;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Shape;
+import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.jfr.CaptureEvent;
 import java.io.IOException;
@@ -23,6 +24,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An ONNX model, read and checked, with its symbolic dimensions still open. {@link #graph} binds
@@ -39,9 +41,11 @@ public final class OnnxModel {
   private final int opset;
   private final ImportLimits limits;
   private final ImmutableList<ModelInput> inputs;
+  private final ExternalData external;
 
-  private OnnxModel(String file, ModelProto proto, ImportLimits limits) {
+  private OnnxModel(String file, ModelProto proto, ImportLimits limits, ExternalData external) {
     this.file = file;
+    this.external = external;
     this.proto = proto;
     this.limits = limits;
     this.opset = opset(proto);
@@ -75,7 +79,9 @@ public final class OnnxModel {
       if (size > limits.fileBytes()) {
         throw tooLarge(name, limits);
       }
-      return parse(UnsafeByteOperations.unsafeWrap(Files.readAllBytes(path)), name, limits);
+      ExternalData external = new ExternalData(path.toAbsolutePath().getParent());
+      return parse(
+          UnsafeByteOperations.unsafeWrap(Files.readAllBytes(path)), name, limits, external);
     } catch (NoSuchFileException e) {
       throw new InvalidModelException("there is no such file: " + path, Location.ofFile(name), e);
     } catch (IOException e) {
@@ -94,7 +100,7 @@ public final class OnnxModel {
       if (bytes.length == most && stream.read() >= 0) {
         throw tooLarge(name, limits);
       }
-      return parse(UnsafeByteOperations.unsafeWrap(bytes), name, limits);
+      return parse(UnsafeByteOperations.unsafeWrap(bytes), name, limits, ExternalData.none());
     } catch (IOException e) {
       throw new InvalidModelException("cannot be read: " + e, Location.ofFile(name), e);
     }
@@ -110,11 +116,12 @@ public final class OnnxModel {
     if (bytes.length > limits.fileBytes()) {
       throw tooLarge(name, limits);
     }
-    return parse(ByteString.copyFrom(bytes), name, limits);
+    return parse(ByteString.copyFrom(bytes), name, limits, ExternalData.none());
   }
 
   /** {@code bytes} will not change: weights are read where they are. */
-  private static OnnxModel parse(ByteString bytes, String name, ImportLimits limits) {
+  private static OnnxModel parse(
+      ByteString bytes, String name, ImportLimits limits, ExternalData external) {
     if (bytes.isEmpty()) {
       throw new InvalidModelException("is empty", Location.ofFile(name));
     }
@@ -122,7 +129,7 @@ public final class OnnxModel {
     input.enableAliasing(true);
     input.setRecursionLimit(limits.nestingDepth());
     try {
-      return new OnnxModel(name, ModelProto.parseFrom(input), limits);
+      return new OnnxModel(name, ModelProto.parseFrom(input), limits, external);
     } catch (InvalidProtocolBufferException e) {
       throw new InvalidModelException(
           "is not an ONNX model or is damaged: " + e.getMessage(), Location.ofFile(name), e);
@@ -156,6 +163,9 @@ public final class OnnxModel {
         }
         return (int) version;
       }
+    }
+    if (proto.getOpsetImportCount() > 0) { // other domains only
+      return OperatorTable.LAST_OPSET;
     }
     throw new InvalidModelException("is not an ONNX model: it imports no operator set");
   }
@@ -214,10 +224,34 @@ public final class OnnxModel {
    *     dimensions
    */
   public Graph graph(Map<String, Integer> dimensions) {
+    return graph(dimensions, Map.of());
+  }
+
+  /**
+   * As {@link #graph(Map)}, with the contents of some inputs fixed. Those become constants of the
+   * graph, not inputs: operators that need an operand's contents when they are built (the shape of
+   * a Reshape, the condition of an If) may depend on them.
+   *
+   * @param constants contents by input name; shared, so they must not change
+   * @throws dev.nimble.error.UnknownInputException if an operand that must be known depends on
+   *     further inputs; names them
+   * @throws InvalidArgumentException if there is no such input, or it has another type
+   */
+  public Graph graph(Map<String, Integer> dimensions, Map<String, Tensor> constants) {
     CaptureEvent event = CaptureEvent.start();
     try {
       ImmutableMap<String, TensorType> types = new DimensionBinding(inputs, dimensions).types();
-      Graph graph = new GraphImporter(proto.getGraph(), file, opset, limits, types).graph();
+      constants.forEach((name, contents) -> checkConstant(name, contents, types.get(name)));
+      Graph graph =
+          new GraphImporter(
+                  proto.getGraph(),
+                  file,
+                  opset,
+                  limits,
+                  types,
+                  ImmutableMap.copyOf(constants),
+                  external)
+              .graph();
       event.done(file, graph.name(), graph.nodes().size());
       return graph;
     } catch (InvalidModelException e) {
@@ -237,6 +271,11 @@ public final class OnnxModel {
    *     extent
    */
   public Graph graphOfShapes(Map<String, Shape> shapes) {
+    return graphOfShapes(shapes, Map.of());
+  }
+
+  /** As {@link #graphOfShapes(Map)}, with the contents of some inputs fixed. */
+  public Graph graphOfShapes(Map<String, Shape> shapes, Map<String, Tensor> constants) {
     Map<String, Integer> dimensions = new LinkedHashMap<>();
     shapes.forEach(
         (name, shape) -> {
@@ -249,7 +288,14 @@ public final class OnnxModel {
             dimensions.put(name + "." + axis, shape.extent(axis));
           }
         });
-    return graph(dimensions);
+    return graph(dimensions, constants);
+  }
+
+  private void checkConstant(String name, Tensor contents, @Nullable TensorType type) {
+    if (!contents.type().equals(type)) {
+      throw new InvalidArgumentException(
+          "input " + input(name) + " cannot be a constant of " + contents.type());
+    }
   }
 
   private ModelInput input(String name) {

@@ -1,19 +1,18 @@
 package dev.nimble.onnx;
 
 import static dev.nimble.onnx.NodeImport.axis;
-import static dev.nimble.onnx.NodeImport.ints;
-import static dev.nimble.onnx.NodeImport.required;
 
+import ai.onnx.proto.OnnxMl.NodeProto;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.error.InvalidModelException;
+import dev.nimble.graph.DataType;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.graph.Value;
 import dev.nimble.op.ArgReduce;
-import dev.nimble.op.BatchNormalization;
 import dev.nimble.op.Binary;
 import dev.nimble.op.BinaryFunction;
 import dev.nimble.op.Cast;
@@ -22,7 +21,6 @@ import dev.nimble.op.Gather;
 import dev.nimble.op.Gemm;
 import dev.nimble.op.GlobalPool;
 import dev.nimble.op.Identity;
-import dev.nimble.op.LayerNormalization;
 import dev.nimble.op.Logical;
 import dev.nimble.op.MatMul;
 import dev.nimble.op.Not;
@@ -30,7 +28,6 @@ import dev.nimble.op.Pool;
 import dev.nimble.op.Reduce;
 import dev.nimble.op.Reshape;
 import dev.nimble.op.Softmax;
-import dev.nimble.op.Tile;
 import dev.nimble.op.Unary;
 import dev.nimble.op.UnaryFunction;
 import dev.nimble.op.Where;
@@ -41,7 +38,8 @@ import org.jspecify.annotations.Nullable;
 
 /** What each ONNX operator becomes, with the differences between opsets. */
 final class OperatorTable {
-  static final int FIRST_OPSET = 7;
+  static final int FIRST_OPSET = 1;
+  private static final String TRAINING = "ai.onnx.preview.training.";
   static final int LAST_OPSET = 22;
 
   /** Adds what one node becomes and returns the values of its outputs, in order. */
@@ -53,16 +51,22 @@ final class OperatorTable {
 
   private OperatorTable() {}
 
-  static boolean supports(String operator) {
-    return BUILDERS.containsKey(operator);
+  static boolean supports(NodeProto node) {
+    return BUILDERS.containsKey(nameOf(node));
+  }
+
+  /** The operator's name, with its domain if that is not the standard one. */
+  static String nameOf(NodeProto node) {
+    boolean standard = node.getDomain().isEmpty() || node.getDomain().equals("ai.onnx");
+    return standard ? node.getOpType() : node.getDomain() + "." + node.getOpType();
   }
 
   static ImmutableSortedSet<String> names() {
     return ImmutableSortedSet.copyOf(BUILDERS.keySet());
   }
 
-  static Builder of(String operator) {
-    Builder builder = BUILDERS.get(operator);
+  static Builder of(NodeProto node) {
+    Builder builder = BUILDERS.get(nameOf(node));
     if (builder == null) {
       throw new InvalidModelException("is not supported");
     }
@@ -112,7 +116,7 @@ final class OperatorTable {
             BinaryFunction.MUL,
             BinaryFunction.DIV,
             BinaryFunction.POW)) {
-      table.put(function.onnxName(), n -> n.emit(new Binary(function), n.operands(2, 2)));
+      table.put(function.onnxName(), n -> n.emit(new Binary(function), Legacy.aligned(n)));
     }
     table.put("PRelu", OperatorTable::pRelu);
     table.put(
@@ -128,17 +132,20 @@ final class OperatorTable {
     table.put("Mean", OperatorTable::mean);
     for (Compare.Relation relation : Compare.Relation.values()) {
       Compare compare = new Compare(relation);
-      table.put(compare.name(), n -> n.emit(compare, n.operands(2, 2)));
+      table.put(compare.name(), n -> n.emit(compare, Legacy.aligned(n)));
     }
     for (Logical.Connective connective : Logical.Connective.values()) {
       Logical logical = new Logical(connective);
-      table.put(logical.name(), n -> n.emit(logical, n.operands(2, 2)));
+      table.put(logical.name(), n -> n.emit(logical, Legacy.aligned(n)));
     }
     table.put("Not", n -> n.emit(new Not(), n.operands(1, 1)));
     table.put("Where", n -> n.emit(new Where(), n.operands(3, 3)));
     table.put("Cast", OperatorTable::cast);
     table.put("CastLike", OperatorTable::castLike);
     table.put("IsNaN", OperatorTable::isNaN);
+    table.put("IsInf", OperatorTable::isInf);
+    table.put("Shrink", OperatorTable::shrink);
+    table.put("BitShift", Indexing::bitShift);
     table.put("Identity", n -> n.emit(new Identity(), n.operands(1, 1)));
     table.put("Dropout", OperatorTable::dropout);
 
@@ -150,21 +157,59 @@ final class OperatorTable {
     table.put("ArgMin", n -> argReduce(n, false));
     table.put("Softmax", n -> softmax(n, false));
     table.put("LogSoftmax", n -> softmax(n, true));
-    table.put("LayerNormalization", OperatorTable::layerNormalization);
-    table.put("BatchNormalization", OperatorTable::batchNormalization);
-    table.put("InstanceNormalization", OperatorTable::instanceNormalization);
+    table.put("Hardmax", OperatorTable::hardmax);
+    table.put("LayerNormalization", Normalizations::layer);
+    table.put("BatchNormalization", Normalizations::batch);
+    table.put("InstanceNormalization", Normalizations::instance);
+    table.put("GroupNormalization", Normalizations::group);
+    table.put("LpNormalization", Normalizations::lp);
+    table.put("MeanVarianceNormalization", Normalizations::meanVariance);
+    table.put("LRN", Normalizations::localResponse);
+    table.put("NegativeLogLikelihoodLoss", Losses::negativeLogLikelihood);
+    table.put("SoftmaxCrossEntropyLoss", Losses::softmaxCrossEntropy);
+    table.put("RNN", Recurrence::rnn);
+    table.put("GRU", Recurrence::gru);
+    table.put("LSTM", Recurrence::lstm);
+    table.put("Einsum", Einsum::einsum);
+    table.put("Det", OperatorTable::determinant);
+    table.put("QuantizeLinear", Quantization::quantize);
+    table.put("DequantizeLinear", Quantization::dequantize);
+    table.put("DynamicQuantizeLinear", Quantization::dynamicQuantize);
+    table.put("MatMulInteger", Quantization::matMulInteger);
+    table.put("ConvInteger", Quantization::convInteger);
+    table.put("QLinearMatMul", Quantization::qLinearMatMul);
+    table.put("QLinearConv", Quantization::qLinearConv);
+    table.put("If", ControlFlow::branch);
+    table.put("Loop", ControlFlow::loop);
+    table.put("Scan", ControlFlow::scan);
+    table.put("DFT", Signals::dft);
+    table.put("STFT", Signals::stft);
+    table.put("HannWindow", n -> Signals.window(n, a -> 0.5 - 0.5 * Math.cos(a)));
+    table.put(
+        "HammingWindow", n -> Signals.window(n, a -> 25 / 46.0 - (1 - 25 / 46.0) * Math.cos(a)));
+    table.put(
+        "BlackmanWindow",
+        n -> Signals.window(n, a -> 0.42 - 0.5 * Math.cos(a) + 0.08 * Math.cos(2 * a)));
+    table.put("MelWeightMatrix", Signals::melWeights);
+    table.put(TRAINING + "Adagrad", TrainingSteps::adagrad);
+    table.put(TRAINING + "Adam", TrainingSteps::adam);
+    table.put(TRAINING + "Momentum", TrainingSteps::momentum);
     table.put("MatMul", n -> n.emit(new MatMul(), n.operands(2, 2)));
     table.put(
         "Gemm",
-        n ->
-            n.emit(
-                new Gemm(
-                    n.attributes().real("alpha", 1),
-                    n.attributes().real("beta", 1),
-                    n.attributes().flag("transA", false),
-                    n.attributes().flag("transB", false),
-                    null),
-                n.operands(2, 3)));
+        n -> {
+          if (n.opset() < 7) {
+            n.attributes().ignore("broadcast"); // whether C may broadcast: it may
+          }
+          return n.emit(
+              new Gemm(
+                  n.attributes().real("alpha", 1),
+                  n.attributes().real("beta", 1),
+                  n.attributes().flag("transA", false),
+                  n.attributes().flag("transB", false),
+                  null),
+              n.operands(2, 3));
+        });
     table.put("Conv", Windows::conv);
     table.put("ConvTranspose", Windows::convTranspose);
     table.put("MaxPool", n -> Windows.pool(n, Pool.Function.MAX));
@@ -172,6 +217,10 @@ final class OperatorTable {
     table.put(
         "GlobalAveragePool", n -> n.emit(new GlobalPool(Pool.Function.AVERAGE), n.operands(1, 1)));
     table.put("GlobalMaxPool", n -> n.emit(new GlobalPool(Pool.Function.MAX), n.operands(1, 1)));
+    table.put("MaxUnpool", Windows::maxUnpool);
+    table.put("LpPool", Windows::lpPool);
+    table.put("GlobalLpPool", Windows::globalLpPool);
+    table.put("GridSample", GridSampling::gridSample);
     table.put("Resize", Windows::resize);
     table.put("Upsample", Windows::upsample);
 
@@ -198,13 +247,23 @@ final class OperatorTable {
             n.emit(
                 new Gather(axis(n.attributes().integer("axis", 0), n.shape(0).rank())),
                 n.operands(2, 2)));
+    table.put("GatherElements", Indexing::gatherElements);
+    table.put("GatherND", Indexing::gatherNd);
+    table.put("Scatter", Indexing::scatterElements);
+    table.put("ScatterElements", Indexing::scatterElements);
+    table.put("ScatterND", Indexing::scatterNd);
+    table.put("OneHot", Indexing::oneHot);
+    table.put("Trilu", Indexing::trilu);
+    table.put("EyeLike", Indexing::eyeLike);
+    table.put("CumSum", Indexing::cumSum);
+    table.put("TopK", Indexing::topK);
+    table.put("ReverseSequence", Indexing::reverseSequence);
+    table.put("Compress", Indexing::compress);
+    table.put("NonZero", Indexing::nonZero);
+    table.put("Unique", Indexing::unique);
+    table.put("NonMaxSuppression", Indexing::nonMaxSuppression);
     table.put("Expand", Movement::expand);
-    table.put(
-        "Tile",
-        n ->
-            n.emit(
-                new Tile(ints(required(n.knownIntegers(1, "repeats"), "repeats"))),
-                n.operands(2, 2).get(0)));
+    table.put("Tile", Movement::tile);
     table.put("Pad", Movement::pad);
     table.put("DepthToSpace", Movement::depthToSpace);
     table.put("SpaceToDepth", Movement::spaceToDepth);
@@ -273,7 +332,7 @@ final class OperatorTable {
    * here.
    */
   private static List<Value> pRelu(NodeImport n) {
-    List<Value> operands = n.operands(2, 2);
+    List<Value> operands = Legacy.slope(n);
     Shape x = operands.get(0).type().shape();
     if (!Shape.broadcast(x, operands.get(1).type().shape()).equals(x)) {
       throw new InvalidModelException("the slope does not broadcast to x");
@@ -306,7 +365,7 @@ final class OperatorTable {
 
   private static List<Value> cast(NodeImport n) {
     n.attributes().ignore("saturate"); // only for types of 8 bits, which are rejected
-    int to = n.attributes().small("to", 0);
+    int to = n.opset() < 6 ? Legacy.dataTypeNumber(n) : n.attributes().small("to", 0);
     return n.emit(new Cast(TensorReader.dataType(to, "the result")), n.operands(1, 1));
   }
 
@@ -314,6 +373,95 @@ final class OperatorTable {
     n.attributes().ignore("saturate");
     n.count(2, 2);
     return n.emit(new Cast(n.operand(1).type().dataType()), n.operand(0));
+  }
+
+  private static List<Value> isInf(NodeImport n) {
+    n.count(1, 1);
+    Composition c = new Composition(n);
+    Value x = n.operand(0);
+    Value above = c.scalar(x, Double.POSITIVE_INFINITY);
+    Value below = c.scalar(x, Double.NEGATIVE_INFINITY);
+    boolean positive = n.attributes().flag("detect_positive", true);
+    boolean negative = n.attributes().flag("detect_negative", true);
+    if (positive && negative) {
+      return List.of(c.or(c.equal(x, above), c.equal(x, below)));
+    }
+    // neither: nothing is less than the least
+    return List.of(positive ? c.equal(x, above) : negative ? c.equal(x, below) : c.less(x, below));
+  }
+
+  private static List<Value> shrink(NodeImport n) {
+    n.count(1, 1);
+    Composition c = new Composition(n);
+    Value x = n.operand(0);
+    float limit = n.attributes().real("lambd", 0.5f);
+    Value bias = c.scalar(x, n.attributes().real("bias", 0));
+    if (!x.type().dataType().isFloating()) {
+      throw new InvalidModelException("needs a floating-point operand, not " + x.type());
+    }
+    Value low = c.less(x, c.scalar(x, -limit));
+    Value high = c.less(c.scalar(x, limit), x);
+    Value zero = c.scalar(x, 0);
+    return List.of(c.where(low, c.add(x, bias), c.where(high, c.sub(x, bias), zero)));
+  }
+
+  /** By minors of the first row; the matrices are small. */
+  private static List<Value> determinant(NodeImport n) {
+    n.count(1, 1);
+    Shape shape = n.shape(0);
+    int rank = shape.rank();
+    if (rank < 2 || shape.extent(-1) != shape.extent(-2)) {
+      throw new InvalidModelException("needs square matrices");
+    }
+    int size = shape.extent(-1);
+    if (size < 1 || size > 4) {
+      throw new InvalidModelException("matrices of more than 4 rows are not supported");
+    }
+    Composition c = new Composition(n);
+    Value[][] entries = new Value[size][size];
+    for (int row = 0; row < size; row++) {
+      Value whole = c.pick(n.operand(0), rank - 2, row);
+      for (int column = 0; column < size; column++) {
+        entries[row][column] = c.pick(whole, rank - 2, column);
+      }
+    }
+    return List.of(minor(c, entries, 0, IntStream.range(0, size).toArray()));
+  }
+
+  private static Value minor(Composition c, Value[][] entries, int row, int[] columns) {
+    Value sum = null;
+    for (int i = 0; i < columns.length; i++) {
+      Value entry = entries[row][columns[i]];
+      if (columns.length == 1) {
+        return entry;
+      }
+      int gone = columns[i];
+      int[] left = Arrays.stream(columns).filter(column -> column != gone).toArray();
+      Value product = c.mul(entry, minor(c, entries, row + 1, left));
+      sum = sum == null ? product : i % 2 == 0 ? c.add(sum, product) : c.sub(sum, product);
+    }
+    if (sum == null) {
+      throw new IllegalStateException("a matrix has columns");
+    }
+    return sum;
+  }
+
+  /** One where the first of the largest is, zero elsewhere; before opset 13 from an axis on. */
+  private static List<Value> hardmax(NodeImport n) {
+    Value x = n.operands(1, 1).get(0);
+    Shape shape = x.type().shape();
+    int along = axis(n.attributes().integer("axis", n.opset() < 13 ? 1 : -1), shape.rank());
+    Composition c = new Composition(n);
+    Value flat = x;
+    if (n.opset() < 13) {
+      int rows = Shape.of(Arrays.copyOf(shape.toArray(), along)).elements();
+      flat = c.reshape(x, rows, rows == 0 ? 0 : shape.elements() / rows);
+      along = 1;
+    }
+    Shape own = flat.type().shape();
+    Value best = c.apply(new ArgReduce(true, along, true, false), flat);
+    Value hot = c.equal(best, c.counting(along, own.rank(), own.extent(along)));
+    return List.of(c.reshape(c.cast(hot, x.type().dataType()), shape));
   }
 
   /** A NaN alone differs from itself. */
@@ -324,14 +472,25 @@ final class OperatorTable {
   }
 
   private static List<Value> dropout(NodeImport n) {
-    n.attributes().ignore("ratio");
+    float ratio = n.attributes().real("ratio", 0.5f);
     n.attributes().ignore("seed");
     n.count(1, 3);
     Tensor training = n.known(2, "training_mode");
-    if (training != null && training.getLong(0) != 0) {
-      throw new InvalidModelException("training_mode is not supported");
+    boolean drops = training != null && training.getLong(0) != 0;
+    if (n.opset() < 7) {
+      drops = !n.attributes().flag("is_test", false);
     }
-    return n.emit(new Identity(), n.operand(0));
+    Tensor given = drops ? n.known(1, "ratio") : null;
+    if (drops && (given == null ? ratio : given.getDouble(0)) != 0) {
+      throw new InvalidModelException("training_mode draws random numbers; it is not supported");
+    }
+    Value result = n.emit(new Identity(), n.operand(0)).get(0);
+    if (!n.wants(1)) {
+      return List.of(result);
+    }
+    Composition c = new Composition(n);
+    DataType type = n.opset() < 10 ? n.operand(0).type().dataType() : DataType.BOOL;
+    return List.of(result, c.expand(c.scalar(type, 1), n.shape(0)));
   }
 
   private static List<Value> argReduce(NodeImport n, boolean max) {
@@ -381,55 +540,5 @@ final class OperatorTable {
     Value flat = n.extra("flat", new Reshape(Shape.of(rows, columns)), x);
     Value result = n.extra("softmax", new Softmax(1, log), flat);
     return n.emit(new Reshape(x.type().shape()), result);
-  }
-
-  private static List<Value> layerNormalization(NodeImport n) {
-    n.attributes().only("stash_type", 1);
-    return n.emit(
-        new LayerNormalization(
-            axis(n.attributes().integer("axis", -1), n.shape(0).rank()),
-            n.attributes().real("epsilon", 1e-5f)),
-        n.operands(2, 3));
-  }
-
-  /** Each channel of each instance is normalised as a layer, then scaled by its own factors. */
-  private static List<Value> instanceNormalization(NodeImport n) {
-    n.count(3, 3);
-    TensorType x = n.operand(0).type();
-    int rank = x.shape().rank();
-    if (rank < 3) {
-      throw new InvalidModelException("needs an operand of rank 3 or more, not " + x);
-    }
-    int[] perChannel = new int[rank - 1];
-    Arrays.fill(perChannel, 1);
-    perChannel[0] = x.shape().extent(1);
-    Shape plane = Shape.of(Arrays.copyOfRange(x.shape().toArray(), 2, rank));
-    Tensor ones = n.allocate(new TensorType(x.dataType(), plane));
-    for (int i = 0; i < plane.elements(); i++) {
-      ones.setDouble(i, 1);
-    }
-    Value[] factors = new Value[2];
-    for (int i = 0; i < 2; i++) {
-      if (!n.shape(1 + i).equals(Shape.of(perChannel[0]))) {
-        throw new InvalidModelException(
-            "scale and B must be [" + perChannel[0] + "], not " + n.operand(1 + i).type());
-      }
-      factors[i] = n.extra("factor" + i, new Reshape(Shape.of(perChannel)), n.operand(1 + i));
-    }
-    Value normal =
-        n.extra(
-            "normal",
-            new LayerNormalization(2, n.attributes().real("epsilon", 1e-5f)),
-            n.operand(0),
-            n.constant("ones", ones));
-    Value scaled = n.extra("scaled", new Binary(BinaryFunction.MUL), normal, factors[0]);
-    return n.emit(new Binary(BinaryFunction.ADD), scaled, factors[1]);
-  }
-
-  private static List<Value> batchNormalization(NodeImport n) {
-    n.attributes().ignore("momentum");
-    n.attributes().only("training_mode", 0);
-    n.attributes().only("spatial", 1);
-    return n.emit(new BatchNormalization(n.attributes().real("epsilon", 1e-5f)), n.operands(5, 5));
   }
 }

@@ -33,13 +33,23 @@ final class TensorReader {
         return DataType.U8;
       case TensorProto.DataType.BOOL_VALUE:
         return DataType.BOOL;
+      case TensorProto.DataType.BFLOAT16_VALUE:
+        return DataType.BF16;
+      case TensorProto.DataType.INT16_VALUE:
+        return DataType.I16;
+      case TensorProto.DataType.UINT16_VALUE:
+        return DataType.U16;
+      case TensorProto.DataType.UINT32_VALUE:
+        return DataType.U32;
+      case TensorProto.DataType.UINT64_VALUE:
+        return DataType.U64;
       default:
         TensorProto.DataType known = TensorProto.DataType.forNumber(number);
         throw new InvalidModelException(
             where
                 + " has element type "
                 + (known == null ? "number " + number : known)
-                + "; supported are f32, f64, f16, i64, i32, i8, u8 and bool");
+                + "; supported are floats of 16 to 64 bits, integers of 8 to 64 bits and bool");
     }
   }
 
@@ -48,12 +58,8 @@ final class TensorReader {
    *
    * @throws InvalidModelException if its data do not fit its type and shape
    */
-  static Tensor read(TensorProto proto, ImportLimits limits) {
+  static Tensor read(TensorProto proto, ImportLimits limits, ExternalData external) {
     String where = "tensor '" + proto.getName() + "'";
-    if (proto.getDataLocation() == TensorProto.DataLocation.EXTERNAL
-        || proto.getExternalDataCount() > 0) {
-      throw new InvalidModelException(where + " keeps its data in another file; not supported");
-    }
     if (proto.hasSegment()) {
       throw new InvalidModelException(where + " is stored in segments; not supported");
     }
@@ -68,6 +74,9 @@ final class TensorReader {
       type = checked(new TensorType(dataType, Shape.ofLongs(extents)), limits);
     } catch (InvalidModelException e) {
       throw new InvalidModelException(where + ": " + e.what(), Location.NOWHERE, e);
+    }
+    if (ExternalData.isUsedBy(proto)) {
+      return littleEndian(external.read(proto, type, where));
     }
     if (proto.hasRawData()) {
       return raw(proto, type, where);
@@ -89,7 +98,14 @@ final class TensorReader {
         case I64:
           tensor.longs().put(i, proto.getInt64Data(i));
           break;
+        case U64:
+          tensor.longs().put(i, proto.getUint64Data(i));
+          break;
+        case U32:
+          tensor.ints().put(i, (int) proto.getUint64Data(i));
+          break;
         case F16:
+        case BF16:
           tensor.halves().put(i, (short) proto.getInt32Data(i));
           break;
         default:
@@ -125,6 +141,9 @@ final class TensorReader {
         return proto.getDoubleDataCount();
       case I64:
         return proto.getInt64DataCount();
+      case U32:
+      case U64:
+        return proto.getUint64DataCount();
       default:
         return proto.getInt32DataCount();
     }
@@ -144,8 +163,14 @@ final class TensorReader {
     Tensor tensor = Tensor.zeros(type);
     ByteBuffer memory = tensor.bytes().duplicate();
     proto.getRawData().copyTo(memory);
-    if (ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN && type.dataType().sizeBytes() > 1) {
-      swapBytes(tensor.bytes(), type.dataType().sizeBytes()); // raw data are little-endian
+    return littleEndian(tensor);
+  }
+
+  /** {@code tensor}, whose bytes are little-endian, in native order. */
+  private static Tensor littleEndian(Tensor tensor) {
+    int size = tensor.type().dataType().sizeBytes();
+    if (ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN && size > 1) {
+      swapBytes(tensor.bytes(), size);
     }
     return tensor;
   }

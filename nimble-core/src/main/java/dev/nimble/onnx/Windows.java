@@ -3,14 +3,18 @@ package dev.nimble.onnx;
 import com.google.common.primitives.ImmutableDoubleArray;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.error.InvalidModelException;
+import dev.nimble.graph.DataType;
 import dev.nimble.graph.Operator;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.Value;
 import dev.nimble.op.Conv;
 import dev.nimble.op.ConvTranspose;
+import dev.nimble.op.MaxPoolIndices;
 import dev.nimble.op.Pool;
 import dev.nimble.op.Resize;
+import dev.nimble.op.Scatter;
+import dev.nimble.op.UnaryFunction;
 import dev.nimble.op.Window;
 import java.util.Arrays;
 import java.util.List;
@@ -23,9 +27,16 @@ final class Windows {
 
   static List<Value> conv(NodeImport n) {
     List<Value> operands = n.operands(2, 3);
-    int[] kernel = kernelOf(n, n.shape(1));
-    Window window = window(n, kernel, n.shape(0), false);
-    return n.emit(new Conv(window, n.attributes().small("group", 1)), operands);
+    return n.emit(convOf(n, n.shape(0), n.shape(1)), operands);
+  }
+
+  /** The convolution that the node's attributes describe, of X and W of these shapes. */
+  static Conv convOf(NodeImport n, Shape x, Shape w) {
+    if (w.rank() < 3 || w.rank() != x.rank()) {
+      throw new InvalidModelException("X and W need one rank of 3 or more");
+    }
+    Window window = window(n, kernelOf(n, w), x, false);
+    return new Conv(window, n.attributes().small("group", 1));
   }
 
   /** The kernel's extents from W, with which the attribute must agree. */
@@ -154,17 +165,109 @@ final class Windows {
     if (kernel == null) {
       throw new InvalidModelException("kernel_shape must be given");
     }
-    n.attributes().only("storage_order", 0);
+    boolean columnMajor = n.attributes().flag("storage_order", false);
     boolean ceil = n.attributes().flag("ceil_mode", false);
     ImmutableIntArray extents = NodeImport.ints(kernel);
-    return n.emit(
+    Pool pool =
         new Pool(
             function,
             extents,
             window(n, extents.toArray(), n.shape(0), ceil),
             ceil,
-            n.attributes().flag("count_include_pad", false)),
-        n.operand(0));
+            n.attributes().flag("count_include_pad", false));
+    List<Value> result = n.emit(pool, n.operand(0));
+    if (function == Pool.Function.AVERAGE || !n.wants(1)) {
+      return result;
+    }
+    Operator indices = new MaxPoolIndices(pool, columnMajor);
+    return List.of(result.get(0), n.extra("indices", indices, n.operand(0)));
+  }
+
+  /** Each element of X goes back to where it was before a maximum pool; the rest is zero. */
+  static List<Value> maxUnpool(NodeImport n) {
+    n.count(2, 3);
+    Shape x = n.shape(0);
+    long[] kernel = NodeImport.required(n.attributes().integers("kernel_shape"), "kernel_shape");
+    int rank = kernel.length;
+    if (x.rank() != rank + 2 || !n.shape(1).equals(x)) {
+      throw new InvalidModelException("X, I and kernel_shape do not fit");
+    }
+    int[] strides = list(n, "strides", rank, 1);
+    int[] pads = list(n, "pads", 2 * rank, 0);
+    long[] extents = new long[rank + 2];
+    extents[0] = x.extent(0);
+    extents[1] = x.extent(1);
+    for (int i = 0; i < rank; i++) {
+      extents[2 + i] = (x.extent(2 + i) - 1L) * strides[i] + kernel[i] - pads[i] - pads[rank + i];
+    }
+    Composition c = new Composition(n);
+    Shape shape = Shape.ofLongs(extents);
+    Value zeros = c.full(n.operand(0).type().dataType(), Shape.of(shape.elements()), 0);
+    Value indices = c.reshape(c.cast(n.operand(1), DataType.I64), x.elements());
+    Value flat =
+        c.apply(
+            new Scatter(Scatter.Reduction.NONE),
+            zeros,
+            indices,
+            c.reshape(n.operand(0), x.elements()));
+    Value result = c.reshape(flat, shape);
+    long[] wished = n.knownIntegers(2, "output_shape");
+    if (wished == null) {
+      return List.of(result);
+    }
+    int[] after = new int[shape.rank()];
+    for (int i = 0; i < after.length; i++) {
+      after[i] = wished.length == after.length ? NodeImport.narrow(wished[i] - extents[i]) : -1;
+      if (after[i] < 0) {
+        throw new InvalidModelException(
+            "output_shape " + Arrays.toString(wished) + " does not hold " + shape);
+      }
+    }
+    return List.of(c.pad(result, new int[after.length], after));
+  }
+
+  /** The p-norm of each window: a convolution of |x|^p with ones. */
+  static List<Value> lpPool(NodeImport n) {
+    n.count(1, 1);
+    n.attributes().only("ceil_mode", 0);
+    long[] given = NodeImport.required(n.attributes().integers("kernel_shape"), "kernel_shape");
+    int[] kernel = NodeImport.ints(given).toArray();
+    Shape x = n.shape(0);
+    Window window = window(n, kernel, x, false);
+    Composition c = new Composition(n);
+    double p = power(n);
+    int planes = x.extent(0) * x.extent(1);
+    int[] flat = x.toArray();
+    flat[0] = planes;
+    flat[1] = 1;
+    int[] filter = new int[x.rank()];
+    filter[0] = 1;
+    filter[1] = 1;
+    System.arraycopy(kernel, 0, filter, 2, kernel.length);
+    DataType type = n.operand(0).type().dataType();
+    Value powers = c.pow(c.unary(UnaryFunction.ABS, c.reshape(n.operand(0), flat)), p);
+    Value sums = c.apply(new Conv(window, 1), powers, c.full(type, Shape.of(filter), 1));
+    int[] result = sums.type().shape().toArray();
+    result[0] = x.extent(0);
+    result[1] = x.extent(1);
+    return List.of(c.reshape(c.pow(sums, 1 / p), result));
+  }
+
+  static List<Value> globalLpPool(NodeImport n) {
+    n.count(1, 1);
+    Composition c = new Composition(n);
+    int[] axes = IntStream.range(2, n.shape(0).rank()).toArray();
+    double p = power(n);
+    Value powers = c.pow(c.unary(UnaryFunction.ABS, n.operand(0)), p);
+    return List.of(c.pow(c.sum(powers, true, axes), 1 / p));
+  }
+
+  private static double power(NodeImport n) {
+    double p = n.opset() < 2 ? n.attributes().real("p", 2) : n.attributes().integer("p", 2);
+    if (!(p >= 1)) {
+      throw new InvalidModelException("p must be 1 or more, not " + p);
+    }
+    return p;
   }
 
   static List<Value> resize(NodeImport n) {
@@ -254,6 +357,12 @@ final class Windows {
     n.operands(1, 2);
     Tensor scales = n.known(1, "scales");
     float[] attribute = n.attributes().reals("scales");
+    if (n.attributes().has("height_scale") && n.shape(0).rank() == 4) {
+      attribute =
+          new float[] {
+            1, 1, n.attributes().real("height_scale", 1), n.attributes().real("width_scale", 1)
+          };
+    }
     if (attribute != null) {
       scales = Tensor.of(Shape.of(attribute.length), attribute);
     }
@@ -299,6 +408,7 @@ final class Windows {
     switch (name) {
       case "nearest":
         return Resize.Mode.NEAREST;
+      case "bilinear": // the name in opset 1
       case "linear":
         return Resize.Mode.LINEAR;
       case "cubic":
@@ -316,6 +426,10 @@ final class Windows {
         return Resize.Transform.PYTORCH_HALF_PIXEL;
       case "align_corners":
         return Resize.Transform.ALIGN_CORNERS;
+      case "tf_half_pixel_for_nn":
+        return Resize.Transform.TF_HALF_PIXEL_FOR_NN;
+      case "half_pixel_symmetric":
+        return Resize.Transform.HALF_PIXEL_SYMMETRIC;
       case "asymmetric":
         return Resize.Transform.ASYMMETRIC;
       default:

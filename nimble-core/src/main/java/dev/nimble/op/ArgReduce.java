@@ -28,6 +28,7 @@ public record ArgReduce(boolean max, int axis, boolean keepDims, boolean selectL
     Checks.count(inputs, 1, 1);
     TensorType type = inputs.get(0);
     Checks.numeric(type);
+    Checks.notUnsignedLong(type);
     Checks.rankAtLeast(type, 1);
     int[] extents = type.shape().toArray();
     int along = Checks.axis(axis, extents.length);

@@ -67,6 +67,14 @@ public record Binary(BinaryFunction function) implements Elementwise {
         }
       };
     }
+    if (type == DataType.U64) {
+      return () -> {
+        at.reset();
+        for (int i = 0; i < n; i++, at.next()) {
+          out.setLong(i, function.applyUnsigned(a.getLong(at.offset(0)), b.getLong(at.offset(1))));
+        }
+      };
+    }
     return () -> {
       at.reset();
       for (int i = 0; i < n; i++, at.next()) {

@@ -104,4 +104,29 @@ public enum BinaryFunction {
         throw new AssertionError(this);
     }
   }
+
+  /** The function of unsigned 64-bit integers, where it differs from that of signed ones. */
+  long applyUnsigned(long a, long b) {
+    switch (this) {
+      case DIV:
+        return b == 0 ? 0 : Long.divideUnsigned(a, b);
+      case MIN:
+        return Long.compareUnsigned(a, b) < 0 ? a : b;
+      case MAX:
+        return Long.compareUnsigned(a, b) < 0 ? b : a;
+      case MOD:
+      case FMOD:
+        return b == 0 ? 0 : Long.remainderUnsigned(a, b);
+      case PRELU:
+        return a; // never negative
+      case POW:
+        long power = 1;
+        for (long left = b, square = a; left != 0; left >>>= 1, square *= square) {
+          power *= (left & 1) == 1 ? square : 1;
+        }
+        return power;
+      default:
+        return apply(a, b);
+    }
+  }
 }

@@ -28,7 +28,8 @@ public record Cast(DataType to) implements Elementwise {
     Tensor in = inputs.get(0);
     Tensor out = outputs.get(0);
     int n = out.type().elements();
-    if (in.type().dataType().isFloating()) {
+    boolean unsignedToFloating = in.type().dataType() == DataType.U64 && to.isFloating();
+    if (in.type().dataType().isFloating() || unsignedToFloating) {
       return () -> {
         for (int i = 0; i < n; i++) {
           out.setDouble(i, in.getDouble(i));

@@ -38,6 +38,12 @@ final class Checks {
     }
   }
 
+  static void notUnsignedLong(TensorType type) {
+    if (type.dataType() == DataType.U64) {
+      throw new InvalidModelException("is not defined for " + type);
+    }
+  }
+
   static void bool(TensorType type) {
     if (type.dataType() != DataType.BOOL) {
       throw new InvalidModelException("needs a bool operand, not " + type);

@@ -70,6 +70,8 @@ public record Compare(Relation relation) implements Elementwise {
     Tensor out = outputs.get(0);
     int n = out.type().elements();
     boolean floating = a.type().dataType().isFloating();
+    // flipping the sign bit of both turns the unsigned order into the signed one
+    long flip = a.type().dataType() == DataType.U64 ? Long.MIN_VALUE : 0;
     Odometer at = Odometer.broadcasting(out.type().shape(), a.type().shape(), b.type().shape());
     return () -> {
       at.reset();
@@ -77,7 +79,7 @@ public record Compare(Relation relation) implements Elementwise {
         boolean holds =
             floating
                 ? relation.holds(a.getDouble(at.offset(0)), b.getDouble(at.offset(1)))
-                : relation.holds(a.getLong(at.offset(0)), b.getLong(at.offset(1)));
+                : relation.holds(a.getLong(at.offset(0)) ^ flip, b.getLong(at.offset(1)) ^ flip);
         out.bytes().put(i, (byte) (holds ? 1 : 0));
       }
     };

@@ -46,6 +46,7 @@ public record Pool(
       Checks.floating(type);
     }
     Checks.numeric(type);
+    Checks.notUnsignedLong(type);
     int rank = window.rank();
     if (rank < 1 || rank > 3 || type.shape().rank() != rank + 2 || kernel.length() != rank) {
       throw new InvalidModelException(
@@ -117,11 +118,11 @@ public record Pool(
     return sum / count;
   }
 
-  private static final int PADDING = -1;
-  private static final int BEYOND_PADDING = -2;
+  static final int PADDING = -1;
+  static final int BEYOND_PADDING = -2;
 
   /** The offset of a window's element within its plane, or why there is none. */
-  private int position(int[] extent, int d, int h, int v, int tap) {
+  int position(int[] extent, int d, int h, int v, int tap) {
     int p = along(0, d, tap / (kernelOf(1) * kernelOf(2)));
     int q = along(1, h, tap / kernelOf(2) % kernelOf(1));
     int r = along(2, v, tap % kernelOf(2));
@@ -151,7 +152,7 @@ public record Pool(
     return i < 0 ? 1 : kernel.get(i);
   }
 
-  private int volume() {
+  int volume() {
     return kernelOf(0) * kernelOf(1) * kernelOf(2);
   }
 

@@ -49,6 +49,9 @@ public record Reduce(Function function, ImmutableIntArray axes, boolean keepDims
     Checks.count(inputs, 1, 1);
     TensorType type = inputs.get(0);
     Checks.numeric(type);
+    if (function != Function.SUM && function != Function.PROD) {
+      Checks.notUnsignedLong(type);
+    }
     if (function == Function.L2
         || function == Function.LOG_SUM
         || function == Function.LOG_SUM_EXP) {
@@ -194,6 +197,8 @@ public record Reduce(Function function, ImmutableIntArray axes, boolean keepDims
         return Long.MIN_VALUE;
       case I32:
         return Integer.MIN_VALUE;
+      case I16:
+        return Short.MIN_VALUE;
       case I8:
         return Byte.MIN_VALUE;
       default:
@@ -202,7 +207,7 @@ public record Reduce(Function function, ImmutableIntArray axes, boolean keepDims
   }
 
   private static long greatest(DataType type) {
-    return type == DataType.U8 ? 255 : -(least(type) + 1);
+    return type.isUnsigned() ? (1L << 8 * type.sizeBytes()) - 1 : -(least(type) + 1);
   }
 
   @Override

@@ -42,7 +42,9 @@ public record Resize(
     HALF_PIXEL,
     PYTORCH_HALF_PIXEL,
     ALIGN_CORNERS,
-    ASYMMETRIC
+    ASYMMETRIC,
+    TF_HALF_PIXEL_FOR_NN,
+    HALF_PIXEL_SYMMETRIC
   }
 
   /** Which element is nearest: nearest_mode. */
@@ -79,8 +81,15 @@ public record Resize(
       case ASYMMETRIC:
         return i / scale;
       case ALIGN_CORNERS:
-        int last = target.extent(axis) - 1;
-        return last == 0 ? 0 : (double) i * (extent - 1) / last;
+        // ONNX takes the result's length before it is rounded down to whole elements
+        double last = target.extent(axis) == 1 ? 0 : scale * extent - 1;
+        return last == 0 ? 0 : i * (extent - 1) / last;
+      case TF_HALF_PIXEL_FOR_NN:
+        return (i + 0.5) / scale;
+      case HALF_PIXEL_SYMMETRIC:
+        // the result is centred on the operand, though its length was rounded down
+        double kept = target.extent(axis) / (scale * extent);
+        return extent / 2.0 * (1 - kept) + (i + 0.5) / scale - 0.5;
       case PYTORCH_HALF_PIXEL:
         return target.extent(axis) > 1 ? (i + 0.5) / scale - 0.5 : 0;
       default:

@@ -1,6 +1,7 @@
 package dev.nimble.op;
 
 import dev.nimble.error.InvalidModelException;
+import dev.nimble.graph.DataType;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import java.util.List;
@@ -28,7 +29,9 @@ public record Unary(UnaryFunction function, float alpha, float beta) implements 
     Checks.count(inputs, 1, 1);
     TensorType type = inputs.get(0);
     if (!type.dataType().isFloating()
-        && !(function.takesIntegers() && type.dataType().isInteger())) {
+        && !(function.takesIntegers()
+            && type.dataType().isInteger()
+            && type.dataType() != DataType.U64)) {
       throw new InvalidModelException("is not defined for elements of type " + type.dataType());
     }
     return List.of(type);
@@ -47,6 +50,7 @@ public record Unary(UnaryFunction function, float alpha, float beta) implements 
           }
         };
       case F16:
+      case BF16:
         return () -> {
           for (int i = 0; i < n; i++) {
             out.setDouble(i, function.apply((float) in.getDouble(i), alpha, beta));

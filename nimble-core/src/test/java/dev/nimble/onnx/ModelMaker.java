@@ -108,6 +108,21 @@ final class ModelMaker {
       }
       return reals.build();
     }
+    if (value instanceof GraphProto) {
+      return AttributeProto.newBuilder()
+          .setName(name)
+          .setType(AttributeProto.AttributeType.GRAPH)
+          .setG((GraphProto) value)
+          .build();
+    }
+    if (value instanceof String[]) {
+      AttributeProto.Builder texts =
+          AttributeProto.newBuilder().setName(name).setType(AttributeProto.AttributeType.STRINGS);
+      for (String text : (String[]) value) {
+        texts.addStrings(com.google.protobuf.ByteString.copyFromUtf8(text));
+      }
+      return texts.build();
+    }
     return OnnxRuntimeOracle.attribute(name, value);
   }
 

@@ -160,6 +160,20 @@ public final class OnnxRuntimeOracle {
         .build();
   }
 
+  /** The element types that ONNX Runtime's Java interface and most of its kernels take. */
+  public static DataType[] dataTypes() {
+    return new DataType[] {
+      DataType.F32,
+      DataType.F64,
+      DataType.F16,
+      DataType.I64,
+      DataType.I32,
+      DataType.I8,
+      DataType.U8,
+      DataType.BOOL
+    };
+  }
+
   private static int number(DataType type) {
     switch (type) {
       case F32:
@@ -176,6 +190,16 @@ public final class OnnxRuntimeOracle {
         return TensorProto.DataType.INT8_VALUE;
       case U8:
         return TensorProto.DataType.UINT8_VALUE;
+      case BF16:
+        return TensorProto.DataType.BFLOAT16_VALUE;
+      case I16:
+        return TensorProto.DataType.INT16_VALUE;
+      case U16:
+        return TensorProto.DataType.UINT16_VALUE;
+      case U32:
+        return TensorProto.DataType.UINT32_VALUE;
+      case U64:
+        return TensorProto.DataType.UINT64_VALUE;
       default:
         return TensorProto.DataType.BOOL_VALUE;
     }

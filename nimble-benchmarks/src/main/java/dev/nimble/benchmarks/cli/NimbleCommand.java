@@ -17,6 +17,7 @@ import picocli.CommandLine.Command;
       PlanCommand.class,
       BenchCommand.class,
       SimilarityCommand.class,
+      CoverageCommand.class,
       CommandLine.HelpCommand.class
     })
 public final class NimbleCommand {

@@ -1,5 +1,6 @@
 package dev.nimble.cuda.op;
 
+import dev.nimble.error.InvalidModelException;
 import dev.nimble.graph.DataType;
 
 /** Element types in CUDA C. */
@@ -22,7 +23,12 @@ enum CType {
   }
 
   static CType of(DataType type) {
-    return valueOf(type.name());
+    for (CType known : values()) {
+      if (known.name().equals(type.name())) {
+        return known;
+      }
+    }
+    throw new InvalidModelException("the CUDA device has no kernels for elements of type " + type);
   }
 
   /** The type of an element in memory. */
