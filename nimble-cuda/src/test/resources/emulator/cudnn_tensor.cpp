@@ -315,10 +315,10 @@ int cudnnGetPoolingNdForwardOutputDim(const void* descriptor, const void* x, int
 }
 
 int cudnnGetPooling2dForwardOutputDim(const void* descriptor, const void* x, int* n, int* c, int* h, int* w) {
-  if (any_null({n, c, h, w})) return kBadParam;
   int dims[4];
   const int status = pooled_extents("cudnnGetPooling2dForwardOutputDim", descriptor, x, 4, dims);
   if (status != kSuccess) return status;
+  if (any_null({n, c, h, w})) return kBadParam;
   *n = dims[0];
   *c = dims[1];
   *h = dims[2];

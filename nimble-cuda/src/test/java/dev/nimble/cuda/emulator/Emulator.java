@@ -40,6 +40,9 @@ public final class Emulator {
           "cudnn_convolution.cpp",
           "cudnn_tensor.cpp");
 
+  private static final List<String> COMPILER =
+      List.of("g++", "-std=c++17", "-O2", "-march=native", "-fPIC", "-pthread", "-Wall");
+
   /** JCuda's natives, each with the emulated library that it binds to. */
   private static final Map<String, String> NATIVES =
       Map.of(
@@ -117,6 +120,7 @@ public final class Emulator {
       }
     }
     StringBuilder all = new StringBuilder(run(Path.of("."), "g++", "-dumpfullversion"));
+    all.append(COMPILER).append(NATIVES.keySet().stream().sorted().toList());
     // What -march=native stands for here, since a folder may travel to another machine.
     all.append(run(Path.of("."), "g++", "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"));
     sources.forEach((name, text) -> all.append(name).append(Hashing.sha256().hashBytes(text)));
@@ -188,19 +192,9 @@ public final class Emulator {
 
   private static void compile(Path work, String source) {
     try {
-      run(
-          work,
-          "g++",
-          "-std=c++17",
-          "-O2",
-          "-march=native",
-          "-fPIC",
-          "-pthread",
-          "-Wall",
-          "-c",
-          source,
-          "-o",
-          source.replace(".cpp", ".o"));
+      List<String> command = new ArrayList<>(COMPILER);
+      command.addAll(List.of("-c", source, "-o", source.replace(".cpp", ".o")));
+      run(work, command.toArray(String[]::new));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
