@@ -352,7 +352,7 @@ public record DnnConvolution(
               relu
                   ? cudnnActivationMode.CUDNN_ACTIVATION_RELU
                   : cudnnActivationMode.CUDNN_ACTIVATION_IDENTITY,
-              cudnnNanPropagation.CUDNN_PROPAGATE_NAN,
+              cudnnNanPropagation.CUDNN_NOT_PROPAGATE_NAN, // all that the fused call takes
               0));
     }
 
