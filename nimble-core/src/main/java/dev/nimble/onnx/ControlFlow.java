@@ -33,7 +33,6 @@ final class ControlFlow {
   }
 
   static List<Value> loop(NodeImport n) {
-    n.count(1, Integer.MAX_VALUE);
     GraphProto body = n.attributes().graph("body");
     Tensor trips = n.known(0, "the trip count");
     Tensor condition = n.known(1, "the condition");
@@ -53,11 +52,12 @@ final class ControlFlow {
       rows.add(new ArrayList<>());
     }
     Composition c = new Composition(n);
+    Value yes = c.scalar(DataType.BOOL, 1);
     for (long turn = 0; turn < most && goes; turn++) {
       n.chargeTurn();
       List<Value> inputs = new ArrayList<>();
       inputs.add(c.constant(Tensor.ofLongs(Shape.scalar(), turn)));
-      inputs.add(c.scalar(DataType.BOOL, 1));
+      inputs.add(yes);
       inputs.addAll(states);
       List<Value> outputs = n.inline(body, inputs);
       goes = n.known(outputs.get(0), "whether the loop goes on").getLong(0) != 0;

@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.Location;
@@ -111,7 +112,8 @@ final class GraphImporter {
     List<@Nullable Value> operands = new ArrayList<>();
     try {
       for (String input : node.getInputList()) {
-        operands.add(input.isEmpty() ? null : scope.find(input, "operand"));
+        boolean sequence = SequenceOperators.take(node) && scope.sequence(input) != null;
+        operands.add(input.isEmpty() || sequence ? null : scope.find(input, "operand"));
       }
       while (!operands.isEmpty() && operands.get(operands.size() - 1) == null) {
         operands.remove(operands.size() - 1);
@@ -123,6 +125,11 @@ final class GraphImporter {
         context.attributes().ignore("consumed_inputs"); // a hint of in-place updates
       }
       context.attributes().checkAllRead();
+      ImmutableList<Value> sequence = context.sequenceResult();
+      if (sequence != null) {
+        scope.define(node.getOutput(0), sequence);
+        return;
+      }
       for (int i = 0; i < node.getOutputCount(); i++) {
         String name = node.getOutput(i);
         if (i < results.size() && !name.isEmpty()) {

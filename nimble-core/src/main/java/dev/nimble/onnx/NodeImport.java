@@ -3,9 +3,11 @@ package dev.nimble.onnx;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.Location;
+import dev.nimble.graph.DataType;
 import dev.nimble.graph.Operator;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
@@ -29,6 +31,7 @@ final class NodeImport {
   private final List<@Nullable Value> operands;
   private final ImportLimits limits;
   private final Attributes attributes;
+  private @Nullable ImmutableList<Value> sequenceResult;
 
   NodeImport(
       GraphImporter importer,
@@ -208,6 +211,31 @@ final class NodeImport {
   /** As {@link #emit(Operator, List)}. */
   List<Value> emit(Operator operator, Value... inputs) {
     return emit(operator, List.of(inputs));
+  }
+
+  /** Operand {@code index}, which must be a sequence. */
+  ImmutableList<Value> sequence(int index) {
+    String operand = index < node.getInputCount() ? node.getInput(index) : "";
+    ImmutableList<Value> sequence = scope.sequence(operand);
+    if (sequence == null) {
+      throw new InvalidModelException("operand " + index + " must be a sequence");
+    }
+    return sequence;
+  }
+
+  /** The node becomes a sequence: no nodes, only a list of values. */
+  List<Value> emitSequence(List<Value> values) {
+    if (node.getOutputCount() != 1) {
+      throw new InvalidModelException("has one output, not " + node.getOutputCount());
+    }
+    importer.known().charge(TensorType.of(DataType.I64, values.size()));
+    sequenceResult = ImmutableList.copyOf(values);
+    return List.of();
+  }
+
+  /** What {@link #emitSequence} made; null if the node's results are tensors. */
+  @Nullable ImmutableList<Value> sequenceResult() {
+    return sequenceResult;
   }
 
   int operandCount() {

@@ -182,6 +182,7 @@ final class OperatorTable {
     table.put("If", ControlFlow::branch);
     table.put("Loop", ControlFlow::loop);
     table.put("Scan", ControlFlow::scan);
+    table.putAll(SequenceOperators.BUILDERS);
     table.put("DFT", Signals::dft);
     table.put("STFT", Signals::stft);
     table.put("HannWindow", n -> Signals.window(n, a -> 0.5 - 0.5 * Math.cos(a)));

@@ -61,6 +61,18 @@ class MalformedModelTest {
                     fragments)));
   }
 
+  private void rejected(String what, ModelMaker model, ImportLimits limits, String... fragments) {
+    byte[] bytes = model.bytes();
+    tests.add(
+        DynamicTest.dynamicTest(
+            what,
+            () ->
+                check(
+                    catchThrowable(
+                        () -> OnnxModel.parse(bytes, "made.onnx", limits).graph(Map.of())),
+                    fragments)));
+  }
+
   private static void check(Throwable thrown, String... fragments) {
     assertThat(thrown).isInstanceOf(InvalidModelException.class);
     assertThat(thrown.getMessage()).startsWith("made.onnx: ").doesNotContain("\n");
@@ -284,6 +296,168 @@ class MalformedModelTest {
   void outputsThatNobodyReadsNeedNoValue() {
     Graph graph = model().node("Softmax", "x", "y,mask").output("y").model().graph(Map.of());
     assertThat(graph.nodes()).hasSize(1);
+  }
+
+  private static GraphProto body(ModelMaker maker) {
+    return maker.proto().getGraph();
+  }
+
+  @TestFactory
+  Stream<DynamicTest> bodies() {
+    Tensor yes = Tensor.zeros(TensorType.of(DataType.BOOL));
+    yes.setLong(0, 1);
+    GraphProto same = body(new ModelMaker(13).node("Identity", "x", "t").output("t"));
+    GraphProto missing = body(new ModelMaker(13).node("Frobnicate", "x", "t").output("t"));
+    rejected(
+        "a branch that depends on data",
+        model()
+            .input("c", TensorType.of(DataType.BOOL))
+            .node("If", "c", "y", "then_branch", same, "else_branch", same)
+            .output("y"),
+        "node 'n0' (If of bool[])",
+        "the condition",
+        "depends on the input c");
+    rejected(
+        "a branch without a body",
+        model().initializer("c", yes).node("If", "c", "y", "then_branch", same).output("y"),
+        "else_branch must be given");
+    rejected(
+        "an unknown operator in the branch that is taken",
+        model()
+            .initializer("c", yes)
+            .node("If", "c", "y", "then_branch", missing, "else_branch", same)
+            .output("y"),
+        "Frobnicate",
+        "not supported");
+    rejected(
+        "a body that reads what nobody defines",
+        model()
+            .initializer("c", yes)
+            .node(
+                "If",
+                "c",
+                "y",
+                "then_branch",
+                body(new ModelMaker(13).node("Neg", "ghost", "t").output("t")),
+                "else_branch",
+                same)
+            .output("y"),
+        "'ghost'");
+    GraphProto turn =
+        body(
+            new ModelMaker(13)
+                .input("i", TensorType.of(DataType.I64))
+                .input("go", TensorType.of(DataType.BOOL))
+                .output("go"));
+    rejected(
+        "a loop without end, of which no turn adds a node",
+        model().node("Loop", "", "", "body", turn).output("x"),
+        ImportLimits.defaults().withNodes(1000),
+        "more than the limit of 1000 nodes");
+    GraphProto fewer = body(new ModelMaker(13).input("i", TensorType.of(DataType.I64)));
+    rejected(
+        "a body that takes other inputs",
+        model().initializer("c", yes).node("Loop", ",c", "", "body", fewer).output("x"),
+        "too few outputs");
+    Tensor constant = Tensor.zeros(TensorType.f32(1 << 20));
+    GraphProto large =
+        body(
+            new ModelMaker(13)
+                .input("i", TensorType.of(DataType.I64))
+                .input("go", TensorType.of(DataType.BOOL))
+                .node("Constant", "", "k", "value", constant)
+                .output("go"));
+    rejected(
+        "a loop that holds a large constant at every turn",
+        model().node("Loop", "", "", "body", large).output("x"),
+        ImportLimits.defaults().withComputedBytes(20L << 20),
+        "exceeds the limit of");
+    rejected(
+        "a scan of nothing",
+        model().node("Scan", "x", "y", "body", same, "num_scan_inputs", 0).output("y"),
+        "num_scan_inputs");
+    rejected(
+        "a sequence as an output",
+        model().node("SequenceConstruct", "x,x", "s").output("s"),
+        "output 's' is a sequence");
+    rejected(
+        "a sequence as an operand of another operator",
+        model().node("SequenceConstruct", "x,x", "s").node("Neg", "s", "y").output("y"),
+        "operand 's' is a sequence");
+    rejected(
+        "a position outside a sequence",
+        model()
+            .initializer("p", Tensor.ofLongs(Shape.scalar(), 2))
+            .node("SequenceConstruct", "x,x", "s")
+            .node("SequenceAt", "s,p", "y")
+            .output("y"),
+        "position 2 is outside a sequence of 2");
+    return tests.stream();
+  }
+
+  /** A model whose only tensor is read from {@code location}. */
+  private static byte[] external(String... entries) {
+    TensorProto.Builder tensor = tensor(1, 4).setDataLocation(TensorProto.DataLocation.EXTERNAL);
+    for (int i = 0; i < entries.length; i += 2) {
+      tensor.addExternalData(
+          StringStringEntryProto.newBuilder().setKey(entries[i]).setValue(entries[i + 1]));
+    }
+    return with(tensor).bytes();
+  }
+
+  @TestFactory
+  Stream<DynamicTest> externalData(@TempDir Path folder) throws IOException {
+    Path inside = Files.createDirectories(folder.resolve("model/parts"));
+    Path model = folder.resolve("model/made.onnx");
+    Files.write(folder.resolve("secret.bin"), new byte[64]);
+    Files.write(inside.resolve("w.bin"), new byte[64]);
+    Files.createSymbolicLink(folder.resolve("model/link.bin"), folder.resolve("secret.bin"));
+    Files.createSymbolicLink(folder.resolve("model/out"), folder);
+    Map<String, String[]> wrong = new java.util.LinkedHashMap<>();
+    wrong.put("leaves the model's folder", new String[] {"location", "../secret.bin"});
+    wrong.put("leaves", new String[] {"location", "parts/../../secret.bin"});
+    wrong.put("relative", new String[] {"location", folder.resolve("secret.bin").toString()});
+    wrong.put("location relative", new String[] {"offset", "0"});
+    wrong.put("symbolic link", new String[] {"location", "link.bin"});
+    wrong.put("passes a symbolic link", new String[] {"location", "out/secret.bin"});
+    wrong.put("is not a file", new String[] {"location", "parts"});
+    wrong.put("which is not a file", new String[] {"location", "none.bin"});
+    wrong.put("no path", new String[] {"location", "a\0b"});
+    wrong.put("which has 64", new String[] {"location", "parts/w.bin", "offset", "49"});
+    wrong.put(
+        "bytes 9223372036854775807",
+        new String[] {"location", "parts/w.bin", "offset", "9223372036854775807"});
+    wrong.put("offset '-1'", new String[] {"location", "parts/w.bin", "offset", "-1"});
+    wrong.put("17 bytes", new String[] {"location", "parts/w.bin", "length", "17"});
+    wrong.put("length 'many'", new String[] {"location", "parts/w.bin", "length", "many"});
+    wrong.forEach(
+        (fragment, entries) ->
+            tests.add(
+                DynamicTest.dynamicTest(
+                    fragment,
+                    () -> {
+                      Files.write(model, external(entries));
+                      Throwable thrown =
+                          catchThrowable(() -> OnnxModel.load(model).graph(Map.of()));
+                      check(thrown, "tensor 'w'", fragment);
+                    })));
+    return tests.stream();
+  }
+
+  @Test
+  void externalDataAreReadFromBesideTheModel(@TempDir Path folder) throws IOException {
+    Files.createDirectories(folder.resolve("parts"));
+    Tensor weights = Tensor.of(Shape.of(6), 1, 2, 3, 4, 5, 6);
+    byte[] bytes = new byte[24];
+    weights.bytes().duplicate().get(bytes);
+    Files.write(folder.resolve("parts/w.bin"), bytes);
+    Path model =
+        Files.write(
+            folder.resolve("m.onnx"),
+            external("location", "parts/w.bin", "offset", "8", "length", "16"));
+    Tensor read = OnnxModel.load(model).graph(Map.of()).outputs().get(0).contents();
+    assertThat(read).isNotNull();
+    assertThat(read.toFloatArray()).containsExactly(3, 4, 5, 6);
   }
 
   @TestFactory
@@ -575,7 +749,7 @@ class MalformedModelTest {
                 .setDataLocation(TensorProto.DataLocation.EXTERNAL)
                 .addExternalData(
                     StringStringEntryProto.newBuilder().setKey("location").setValue("w.bin"))),
-        "tensor 'w' keeps its data in another file");
+        "tensor 'w' keeps its data in another file, but the model was not read from a folder");
     rejected(
         "a segment",
         with(tensor(1, 1).setSegment(TensorProto.Segment.newBuilder().setBegin(0))),

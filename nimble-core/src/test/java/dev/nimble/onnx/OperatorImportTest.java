@@ -174,6 +174,7 @@ class OperatorImportTest {
             signals(),
             samples(),
             bodies(),
+            sequences(),
             shapesThatFollowFromOtherShapes());
     assertThat(all).allMatch(some -> some.findAny().isPresent());
     Set<String> standard = new TreeSet<>(OnnxModel.supportedOperators());
@@ -1300,6 +1301,43 @@ class OperatorImportTest {
               .output("rows"),
           List.of(x(2), x(2, 5)));
     }
+    return tests.stream();
+  }
+
+  @TestFactory
+  Stream<DynamicTest> sequences() {
+    operators.addAll(SequenceOperators.BUILDERS.keySet());
+    ModelMaker maker =
+        new ModelMaker(13)
+            .input("x", TensorType.f32(2, 3))
+            .input("z", TensorType.f32(2, 3))
+            .initializer("first", Tensor.ofLongs(Shape.scalar(), 0))
+            .initializer("last", Tensor.ofLongs(Shape.scalar(), -1))
+            .initializer("two", Tensor.ofLongs(Shape.scalar(), 2));
+    test(
+        "sequences that are built, changed and taken apart",
+        maker
+            .node("SequenceEmpty", "", "s0", "dtype", 1)
+            .node("SequenceInsert", "s0,x", "s1")
+            .node("SequenceInsert", "s1,z,first", "s2")
+            .node("SequenceConstruct", "x,x,z", "t0")
+            .node("SequenceErase", "t0,last", "t1")
+            .node("SequenceAt", "s2,first", "a")
+            .node("Neg", "a", "y0")
+            .node("ConcatFromSequence", "s2", "y1", "axis", 1)
+            .node("ConcatFromSequence", "t1", "y2", "axis", -1, "new_axis", 1)
+            .node("SplitToSequence", "x", "u", "axis", 1, "keepdims", 0)
+            .node("SequenceAt", "u,last", "y3")
+            .node("SplitToSequence", "x,two", "v", "axis", 1)
+            .node("SequenceAt", "v,last", "y4")
+            .node("SequenceLength", "v", "y5")
+            .output("y0")
+            .output("y1")
+            .output("y2")
+            .output("y3")
+            .output("y4")
+            .output("y5"),
+        List.of(x(2, 3), x(2, 3)));
     return tests.stream();
   }
 }

@@ -22,10 +22,12 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -169,18 +171,19 @@ final class BackendCase {
     try (Stream<Path> entries = Files.list(folder)) {
       entries
           .filter(p -> p.getFileSystem().getPathMatcher("glob:" + glob).matches(p.getFileName()))
-          .sorted()
+          .sorted(Comparator.comparing(BackendCase::sortable))
           .forEach(all::add);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    all.sort((a, b) -> Integer.compare(number(a), number(b)));
     return all;
   }
 
-  /** The number at the end of a name: output_10 comes after output_9. */
-  private static int number(Path path) {
-    String digits = String.valueOf(path.getFileName()).replaceAll("\\D", "");
-    return digits.isEmpty() || digits.length() > 9 ? 0 : Integer.parseInt(digits);
+  /** A name that sorts output_10 after output_9. */
+  private static String sortable(Path path) {
+    return Pattern.compile("\\d+")
+        .matcher(String.valueOf(path.getFileName()))
+        .replaceAll(
+            digits -> "0".repeat(Math.max(0, 9 - digits.group().length())) + digits.group());
   }
 }

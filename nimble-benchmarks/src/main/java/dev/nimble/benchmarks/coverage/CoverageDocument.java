@@ -31,7 +31,7 @@ public final class CoverageDocument {
             (suite, results) ->
                 text.append(
                     String.format(
-                        "| %s | %d | %d | %d | %d | %d |%n",
+                        "| %s | %d | %d | %d | %d | %d |\n",
                         suite,
                         results.size(),
                         coverage.count(suite, Status.PASS),
