@@ -117,6 +117,14 @@ public final class Nimble {
     return load(file, PlanFile.read(file), device, () -> {});
   }
 
+  /**
+   * As {@link #load(Path, Device)}, of a plan that has been read; {@code name} stands for the file
+   * in messages.
+   */
+  public static Engine load(String name, SavedPlan saved, Device device) {
+    return load(Path.of(name), saved, device, () -> {});
+  }
+
   private static Device open(Path file, SavedPlan saved, String spec) {
     if (!spec.equals("auto")) {
       return Devices.open(spec);

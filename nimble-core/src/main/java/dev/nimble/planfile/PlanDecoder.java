@@ -29,7 +29,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -160,14 +162,18 @@ final class PlanDecoder {
       types.add(type());
     }
     Node node = builder.add(name, operator, operands, names);
-    List<TensorType> inferred = node.outputs().stream().map(Value::type).toList();
+    List<TensorType> inferred = new ArrayList<>();
+    List<String> given = new ArrayList<>();
+    for (Value output : node.outputs()) {
+      inferred.add(output.type());
+      given.add(output.name());
+    }
     if (!inferred.equals(types)) {
       throw new InvalidPlanException(
           "has results of types " + types + " where this version of the library infers " + inferred,
           node.location());
     }
-    if (!node.name().equals(name)
-        || !node.outputs().stream().map(Value::name).toList().equals(names)) {
+    if (!node.name().equals(name) || !given.equals(names)) {
       throw in.damaged("node '" + name + "' or a result of it has no proper name");
     }
     return node.outputs();
@@ -248,9 +254,12 @@ final class PlanDecoder {
     for (int i = 0; i < graph.values().size(); i++) {
       slices.add(used(slice(), used));
     }
-    ImmutableMap.Builder<Node, Slice> workspaces = ImmutableMap.builder();
+    Map<Node, Slice> workspaces = new LinkedHashMap<>();
     for (int i = in.count("workspaces", graph.nodes().size()); i > 0; i--) {
-      workspaces.put(node(graph), used(slice(), used));
+      Node node = node(graph);
+      if (workspaces.put(node, used(slice(), used)) != null) {
+        throw in.damaged("'" + node.name() + "' has two workspaces");
+      }
     }
     ImmutableSet.Builder<Node> views = ImmutableSet.builder();
     for (int i = in.count("views", graph.nodes().size()); i > 0; i--) {
@@ -270,7 +279,7 @@ final class PlanDecoder {
     }
     return new MemoryPlan(
         slices.build(),
-        workspaces.buildOrThrow(),
+        ImmutableMap.copyOf(workspaces),
         views.build(),
         regionBytes.buildOrThrow(),
         lowerBound,

@@ -6,7 +6,9 @@ import dev.nimble.error.NimbleException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -39,7 +41,21 @@ final class RecordCodec {
   }
 
   /** One component of a record type. */
-  private record Component(String name, String type, Method accessor, ComponentCodec codec) {}
+  private record Component(
+      RecordComponent declared, String type, Method accessor, ComponentCodec codec) {
+    String name() {
+      return declared.getName();
+    }
+
+    /** Whether a byte says if there is a value. */
+    boolean isReference() {
+      return !declared.getType().isPrimitive();
+    }
+
+    boolean mayBeNull() {
+      return isReference() && declared.getAnnotatedType().isAnnotationPresent(Nullable.class);
+    }
+  }
 
   /** A record type, taken apart. */
   private record RecordType(
@@ -48,21 +64,6 @@ final class RecordCodec {
   /** Whether {@code type} is in one of the packages. */
   boolean mayHold(Class<?> type) {
     return packages.contains(type.getPackageName());
-  }
-
-  /** A codec for records that are {@code expected}, be it a record type or an interface. */
-  ComponentCodec of(Class<?> expected) {
-    return new ComponentCodec() {
-      @Override
-      public void write(Object value, Encoder out) {
-        RecordCodec.this.write(value, out);
-      }
-
-      @Override
-      public Object read(Decoder in, int depth) {
-        return RecordCodec.this.read(expected, in, depth + 1);
-      }
-    };
   }
 
   /**
@@ -91,21 +92,26 @@ final class RecordCodec {
       out.text(nameOf(type));
       out.number(known.components.size());
       for (Component component : known.components) {
-        out.text(component.name);
+        out.text(component.name());
         out.text(component.type);
       }
     }
     for (Component component : known.components) {
-      component.codec.write(valueOf(component, value), out);
+      Object part = valueOf(component, value);
+      if (component.isReference()) {
+        out.flag(part != null);
+      }
+      if (part != null) {
+        component.codec.write(part, out);
+      }
     }
   }
 
-  @SuppressWarnings("NullAway") // a component may be null; its codec knows
-  private static Object valueOf(Component component, Object value) {
+  private static @Nullable Object valueOf(Component component, Object value) {
     try {
       return component.accessor.invoke(value);
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(component.name + " of " + value + " cannot be read", e);
+      throw new IllegalStateException(component.name() + " of " + value + " cannot be read", e);
     }
   }
 
@@ -123,8 +129,12 @@ final class RecordCodec {
         parameters[i] = component.getType();
         Method accessor = component.getAccessor();
         accessor.setAccessible(true);
-        ComponentCodec codec = ComponentCodec.of(component.getAnnotatedType(), this);
-        components.add(new Component(component.getName(), typeOf(component), accessor, codec));
+        Type full =
+            parameters[i].getTypeParameters().length == 0
+                ? parameters[i]
+                : component.getGenericType();
+        components.add(
+            new Component(component, typeOf(full), accessor, ComponentCodec.of(full, this)));
       }
       Constructor<?> constructor = type.getDeclaredConstructor(parameters);
       constructor.setAccessible(true);
@@ -138,11 +148,13 @@ final class RecordCodec {
     }
   }
 
-  /** For example {@code ImmutableList<FusedElementwise$Step>}; with a ? if it may be null. */
-  private static String typeOf(RecordComponent component) {
-    String type =
-        component.getGenericType().getTypeName().replaceAll("[a-z0-9_.]+\\.(?=[A-Z])", "");
-    return component.getAnnotatedType().isAnnotationPresent(Nullable.class) ? type + "?" : type;
+  /** For example {@code ImmutableList<FusedElementwise$Step>}. */
+  private static String typeOf(Type type) {
+    if (type instanceof ParameterizedType) {
+      ParameterizedType full = (ParameterizedType) type;
+      return typeOf(full.getRawType()) + "<" + typeOf(full.getActualTypeArguments()[0]) + ">";
+    }
+    return type.getTypeName().substring(type.getTypeName().lastIndexOf('.') + 1);
   }
 
   /**
@@ -155,14 +167,14 @@ final class RecordCodec {
     return expected.cast(read(expected, in, 0));
   }
 
-  private Object read(Class<?> expected, Decoder in, int depth) {
+  Object read(Class<?> expected, Decoder in, int depth) {
     if (depth > MOST_NESTED) {
       throw in.damaged("records are nested more than " + MOST_NESTED + " deep");
     }
     RecordType type = readType(expected, in);
     @Nullable Object[] values = new Object[type.components.size()];
     for (int i = 0; i < values.length; i++) {
-      values[i] = type.components.get(i).codec.read(in, depth);
+      values[i] = readComponent(type.components.get(i), in, depth);
     }
     try {
       return type.constructor.newInstance(values);
@@ -174,6 +186,16 @@ final class RecordCodec {
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException(type.type + " cannot be made", e);
     }
+  }
+
+  private static @Nullable Object readComponent(Component component, Decoder in, int depth) {
+    if (component.isReference() && !in.flag("whether there is a value")) {
+      if (!component.mayBeNull()) {
+        throw in.damaged("component " + component.name() + " is missing");
+      }
+      return null;
+    }
+    return component.codec.read(in, depth);
   }
 
   private RecordType readType(Class<?> expected, Decoder in) {
@@ -194,7 +216,9 @@ final class RecordCodec {
     RecordType known = types.get(found);
     RecordType type = known == null ? describe(found) : known;
     List<String> own = new ArrayList<>();
-    type.components.forEach(c -> own.add(c.name + ": " + c.type));
+    for (Component component : type.components) {
+      own.add(component.name() + ": " + component.type);
+    }
     List<String> given = new ArrayList<>();
     for (int i = in.count("components of " + name, 255); i > 0; i--) {
       given.add(in.text("a component's name") + ": " + in.text("a component's type"));

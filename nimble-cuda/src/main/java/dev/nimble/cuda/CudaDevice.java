@@ -41,6 +41,12 @@ final class CudaDevice implements Device {
     return "cuda:" + context.ordinal() + " (" + context.deviceName() + ")";
   }
 
+  /** Algorithms and workspaces are chosen for the model of GPU, whichever its ordinal. */
+  @Override
+  public String target() {
+    return "cuda " + context.deviceName();
+  }
+
   @Override
   public int concurrency() {
     return MOST_CONCURRENT;

@@ -44,14 +44,14 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = "Prints scheduling overhead, stream assignment and memory figures.")
 final class BenchCommand implements Callable<Integer> {
-  private static final List<String> TOPICS = List.of("overhead", "assignment", "memory");
+  private static final List<String> TOPICS = List.of("overhead", "assignment", "memory", "load");
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Parameters(
       arity = "0..*",
       paramLabel = "TOPIC",
-      description = "overhead, assignment, memory (default: all).")
+      description = "overhead, assignment, memory, load (default: all).")
   private List<String> topics = List.of();
 
   @Override
@@ -72,6 +72,9 @@ final class BenchCommand implements Callable<Integer> {
           break;
         case "assignment":
           assignment(out);
+          break;
+        case "load":
+          LoadTimes.print(out);
           break;
         default:
           memory(out);

@@ -1,7 +1,12 @@
 package dev.nimble.benchmarks.cli;
 
+import dev.nimble.Engine;
 import dev.nimble.EngineOptions;
+import dev.nimble.Nimble;
 import dev.nimble.benchmarks.models.ModelSource;
+import dev.nimble.device.Device;
+import dev.nimble.device.Devices;
+import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.schedule.Policies;
 import dev.nimble.transform.Transforms;
 import java.util.LinkedHashMap;
@@ -15,7 +20,7 @@ final class ModelOptions {
       index = "0",
       paramLabel = "MODEL",
       description =
-          "An .onnx file, or one of minilm, ppocr-det-v3, ppocr-det-v4, ppocr-rec-v3, ppocr-rec-v4,"
+          "An .onnx file, a .plan file that was saved, or one of minilm, ppocr-det-v3, ppocr-det-v4, ppocr-rec-v3, ppocr-rec-v4,"
               + " ppocr-cls.")
   private String model = "";
 
@@ -55,6 +60,24 @@ final class ModelOptions {
 
   ModelSource open() {
     return ModelSource.open(model, dimensions);
+  }
+
+  /** Opens the device that is asked for; of itself, a saved plan asks for that of its own kind. */
+  Device openDevice(ModelSource source) {
+    boolean own = device.equals("auto") && source.saved().isPresent();
+    return Devices.open(own ? source.saved().get().deviceKind() : device);
+  }
+
+  /** Prepares a model, or records a saved plan. */
+  Engine engine(ModelSource source, Device opened) {
+    if (source.saved().isEmpty()) {
+      return Nimble.prepare(source.graph(), opened, engineOptions());
+    }
+    if (unfused || streams != 0 || !policy.equals("nimble")) {
+      throw new InvalidArgumentException(
+          source.name() + " is scheduled already; leave out --policy, --streams and --no-fuse");
+    }
+    return Nimble.load(source.name(), source.saved().get(), opened);
   }
 
   EngineOptions engineOptions() {

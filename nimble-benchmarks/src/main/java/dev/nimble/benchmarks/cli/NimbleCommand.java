@@ -2,6 +2,7 @@ package dev.nimble.benchmarks.cli;
 
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.error.InvalidModelException;
+import dev.nimble.error.InvalidPlanException;
 import dev.nimble.error.NimbleException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -38,7 +39,9 @@ public final class NimbleCommand {
             command.getErr().println("nimble: " + exception.getMessage());
             boolean users =
                 exception instanceof InvalidModelException
-                    || exception instanceof InvalidArgumentException;
+                    || exception instanceof InvalidArgumentException
+                    || (exception instanceof InvalidPlanException
+                        && ((InvalidPlanException) exception).location().file() != null);
             return users ? USER_ERROR : FAILED;
           }
           throw exception; // a fault of ours: the stack trace is wanted

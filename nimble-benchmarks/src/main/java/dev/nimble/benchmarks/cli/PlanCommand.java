@@ -1,14 +1,13 @@
 package dev.nimble.benchmarks.cli;
 
 import dev.nimble.Engine;
-import dev.nimble.EngineOptions;
 import dev.nimble.Nimble;
 import dev.nimble.benchmarks.models.ModelSource;
 import dev.nimble.device.Device;
-import dev.nimble.device.Devices;
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.Timeline;
+import dev.nimble.planfile.PlanWeights;
 import dev.nimble.view.Views;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -61,22 +60,48 @@ final class PlanCommand implements Callable<Integer> {
               + " what bounds the step.")
   private @Nullable Path html;
 
+  @Option(
+      names = "--save",
+      paramLabel = "FILE.plan",
+      description = "Saves the plan, so that it can be run without scheduling again.")
+  private @Nullable Path save;
+
+  @Option(
+      names = "--weights",
+      paramLabel = "FILE",
+      description =
+          "With --save: refers to weights in FILE (the model's, say) instead of copying them; FILE"
+              + " must be in the plan's folder or below.")
+  private @Nullable Path weights;
+
   @Override
   public Integer call() {
+    if (weights != null && save == null) {
+      throw new InvalidArgumentException("--weights says where --save finds weights; give both");
+    }
     ModelSource model = options.open();
-    EngineOptions engineOptions = options.engineOptions();
-    try (Device device = Devices.open(engineOptions.device())) {
-      if (trace == null && html == null) {
-        show(Nimble.plan(model.graph(), device, engineOptions));
+    try (Device device = options.openDevice(model)) {
+      if (trace == null && html == null && save == null && model.saved().isEmpty()) {
+        show(Nimble.plan(model.graph(), device, options.engineOptions()));
       } else {
-        try (Engine engine = Nimble.prepare(model.graph(), device, engineOptions)) {
+        try (Engine engine = options.engine(model, device)) {
           show(engine.plan());
-          model.inputs(1).forEach((name, tensor) -> engine.input(name).copyFrom(tensor));
-          replay(engine);
+          if (save != null) {
+            engine.save(save, new PlanWeights(weights));
+            wrote(save);
+          }
+          if (trace != null || html != null) {
+            model.inputs(1).forEach((name, tensor) -> engine.input(name).copyFrom(tensor));
+            replay(engine);
+          }
         }
       }
     }
     return 0;
+  }
+
+  private void wrote(Path file) {
+    spec.commandLine().getErr().println("nimble: wrote " + file);
   }
 
   private void show(ExecutionPlan plan) {
@@ -118,6 +143,6 @@ final class PlanCommand implements Callable<Integer> {
     } catch (IOException e) {
       throw new InvalidArgumentException("cannot write " + file + ": " + e);
     }
-    spec.commandLine().getErr().println("nimble: wrote " + file);
+    wrote(file);
   }
 }

@@ -13,11 +13,11 @@ import dev.nimble.benchmarks.peers.OnnxRuntimePeer;
 import dev.nimble.benchmarks.report.Interleaved;
 import dev.nimble.benchmarks.report.TextTable;
 import dev.nimble.device.Device;
-import dev.nimble.device.Devices;
 import dev.nimble.graph.Tensor;
 import dev.nimble.memory.MemoryPlan;
 import dev.nimble.schedule.Policies;
 import dev.nimble.schedule.Schedule;
+import dev.nimble.transform.Transforms;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -86,12 +86,14 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     ModelSource model = options.open();
-    EngineOptions multi = options.engineOptions();
-    EngineOptions single = multi.withPolicy(Policies.singleStream());
+    EngineOptions single = options.engineOptions().withPolicy(Policies.singleStream());
+    if (model.saved().isPresent()) {
+      single = single.withTransforms(Transforms.none()); // they have been applied
+    }
     Map<String, Tensor> inputs = model.inputs(1);
-    try (Device device = Devices.open(multi.device())) {
+    try (Device device = options.openDevice(model)) {
       progress("preparing " + model.name() + " on " + device.name());
-      try (Engine engine = Nimble.prepare(model.graph(), device, multi);
+      try (Engine engine = options.engine(model, device);
           Engine baseline = Nimble.prepare(model.graph(), device, single);
           EagerGraph eager = new EagerGraph(engine.plan().graph(), device)) {
         Figures figures = measure(model, device, engine, baseline, eager, inputs);
@@ -124,7 +126,7 @@ final class RunCommand implements Callable<Integer> {
             Differences.largest(outputs, eagerOutputs),
             Differences.largest(baseline.run(inputs), eagerOutputs));
     Optional<OnnxRuntimePeer> peer =
-        OnnxRuntimePeer.open(model.bytes(), inputs, device.concurrency());
+        model.bytes().flatMap(bytes -> OnnxRuntimePeer.open(bytes, inputs, device.concurrency()));
     Double peerDifference = peer.map(p -> p.largestDifference(outputs)).orElse(null);
     progress("measuring for " + seconds + " s");
     List<Runnable> actions =

@@ -1,12 +1,15 @@
 package dev.nimble.benchmarks.models;
 
 import com.google.common.collect.ImmutableMap;
+import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.Location;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
 import dev.nimble.onnx.OnnxModel;
+import dev.nimble.planfile.PlanFile;
+import dev.nimble.planfile.SavedPlan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,46 +20,63 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** A model with its dimensions bound: a named one, or a file. */
+/** A model with its dimensions bound: a named one, an .onnx file, or a saved plan. */
 public final class ModelSource {
   private static final int TOKENS = 1_000;
 
   private final String name;
-  private final Supplier<byte[]> file;
+  private final @Nullable Supplier<byte[]> file;
+  private final @Nullable SavedPlan saved;
   private final Graph graph;
 
-  private ModelSource(String name, Supplier<byte[]> file, Graph graph) {
+  private ModelSource(
+      String name, @Nullable Supplier<byte[]> file, @Nullable SavedPlan saved, Graph graph) {
     this.name = name;
     this.file = file;
+    this.saved = saved;
     this.graph = graph;
   }
 
   /**
    * Opens a model.
    *
-   * @param model a name of {@link NamedModel}, or the path of an .onnx file
+   * @param model a name of {@link NamedModel}, or the path of an .onnx or .plan file
    * @param dimensions extents by the names that the model gives its dimensions
    * @throws InvalidModelException if it cannot be read or imported
+   * @throws dev.nimble.error.InvalidPlanException if it is a plan file that is not right
    */
   public static ModelSource open(String model, Map<String, Integer> dimensions) {
     Optional<NamedModel> named = NamedModel.named(model);
     if (named.isPresent()) {
       NamedModel own = named.get();
       OnnxModel onnx = OnnxModel.parse(own.bytes(), model);
-      return new ModelSource(model, own::bytes, onnx.graph(translated(own, dimensions)));
+      return new ModelSource(model, own::bytes, null, onnx.graph(translated(own, dimensions)));
     }
     Path path = Path.of(model);
+    if (model.endsWith(".plan")) {
+      if (!dimensions.isEmpty()) {
+        throw new InvalidArgumentException(
+            "the shapes of a saved plan are fixed; leave out --dim, or give the model",
+            Location.ofFile(model));
+      }
+      SavedPlan saved = PlanFile.read(path);
+      return new ModelSource(model, null, saved, saved.plan().graph());
+    }
     if (!Files.exists(path) && !model.endsWith(".onnx")) {
       String names =
           Arrays.stream(NamedModel.values())
               .map(NamedModel::modelName)
               .collect(Collectors.joining(", "));
       throw new InvalidModelException(
-          "there is no model '" + model + "'; give the path of an .onnx file, or one of " + names);
+          "there is no model '"
+              + model
+              + "'; give the path of an .onnx or .plan file, or one of "
+              + names);
     }
     OnnxModel onnx = OnnxModel.load(path);
-    return new ModelSource(onnx.file(), () -> read(path), onnx.graph(dimensions));
+    return new ModelSource(onnx.file(), () -> read(path), null, onnx.graph(dimensions));
   }
 
   private static byte[] read(Path path) {
@@ -84,12 +104,20 @@ public final class ModelSource {
     return name;
   }
 
-  /** The model file, for other runtimes; read at each call, since a plan does without it. */
-  public byte[] bytes() {
-    return file.get();
+  /**
+   * The model file, for other runtimes; read at each call, since a plan does without it. Empty for
+   * a saved plan.
+   */
+  public Optional<byte[]> bytes() {
+    return Optional.ofNullable(file).map(Supplier::get);
   }
 
-  /** The captured graph. */
+  /** The plan that was saved; empty for a model. */
+  public Optional<SavedPlan> saved() {
+    return Optional.ofNullable(saved);
+  }
+
+  /** The captured graph; of a saved plan, its own. */
   public Graph graph() {
     return graph;
   }

@@ -152,6 +152,36 @@ class NimbleCommandTest {
   }
 
   @Test
+  void plansAreSavedAndRun() throws Exception {
+    Path plan = folder.resolve("cls.plan");
+    Path model = folder.resolve("cls.onnx");
+    Files.write(model, NamedModel.PPOCR_CLS.bytes());
+    Path small = folder.resolve("small.plan");
+    Outcome saved = nimble("plan", "ppocr-cls", "--save", plan.toString());
+    assertThat(saved.exitCode()).as(saved.err()).isZero();
+    assertThat(saved.err()).contains("wrote " + plan);
+    nimble("plan", "ppocr-cls", "--save", small.toString(), "--weights", model.toString());
+    assertThat(Files.size(small)).isLessThan(Files.size(plan));
+    for (Path file : List.of(plan, small)) {
+      assertThat(nimble("plan", file.toString()).out()).isEqualTo(saved.out());
+      Outcome outcome = nimble("run", file.toString(), "--json", "--seconds", "1");
+      assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+      JsonObject json = JsonParser.parseString(outcome.out()).getAsJsonObject();
+      assertThat(json.get("max_rel_diff_eager").getAsDouble()).isZero();
+      assertThat(json.get("max_rel_diff_onnxruntime").isJsonNull()).isTrue();
+    }
+    byte[] bytes = Files.readAllBytes(plan);
+    bytes[200] ^= 1;
+    Path damaged = folder.resolve("damaged.plan");
+    Files.write(damaged, bytes);
+    assertUserError(nimble("run", damaged.toString()), "damaged.plan", "checksum");
+    assertUserError(nimble("run", folder.resolve("no.plan").toString()), "no.plan", "no such file");
+    assertUserError(nimble("run", plan.toString(), "--dim", "x.0=2"), "cls.plan", "--dim");
+    assertUserError(nimble("run", plan.toString(), "--streams", "2"), "cls.plan", "--streams");
+    assertUserError(nimble("plan", "ppocr-cls", "--weights", "x"), "--save");
+  }
+
+  @Test
   void mistakesAreOneLineAndExitCodeTwo() throws Exception {
     Path text = Files.writeString(folder.resolve("text.onnx"), "this is no model");
     byte[] whole = NamedModel.PPOCR_CLS.bytes();

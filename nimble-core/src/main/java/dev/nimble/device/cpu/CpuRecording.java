@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A recorded step on host threads. Recording binds every kernel to its memory, places the plan's
  * streams on workers, writes one program for each worker and preruns them; a replay walks the
- * programs.
+ * programs. With tuning of an earlier recording nothing is measured and nothing prerun.
  *
  * <p>A step whose kernel throws stops: its outputs are undefined, and variables hold whatever the
  * kernels that ran have left there. The next replay is an ordinary one.
@@ -47,21 +47,19 @@ final class CpuRecording implements Recording {
     this.inputs = step.tensorsOf(graph.inputs());
     this.outputs = step.tensorsOf(graph.outputs());
     this.variables = step.tensorsOf(graph.variables());
-    int[] workerOf = new int[plan.streams()];
-    int used = Math.min(mostWorkers, plan.streams());
-    if (used > 1) {
-      int[] tuned = PlacementTuning.read(given, plan.streams(), used);
-      if (tuned == null) {
-        workerOf = placement.place(plan, step, used);
-        step.reset();
-      } else {
-        workerOf = tuned;
-      }
+    int used = Math.min(mostWorkers, Math.max(1, plan.streams()));
+    int[] tuned = PlacementTuning.read(given, plan.streams(), used);
+    int[] workerOf = tuned == null ? new int[plan.streams()] : tuned;
+    if (tuned == null && used > 1) {
+      workerOf = placement.place(plan, step, used);
+      step.reset();
     }
-    this.tuning = used > 1 ? PlacementTuning.of(workerOf, used) : Tuning.NONE;
+    this.tuning = PlacementTuning.of(workerOf, used);
     Workers made = new Workers(plan, launches, workerOf);
-    made.run(); // so that each worker has its scratch; inputs are zeros, and errors come again
-    step.reset();
+    if (tuned == null) { // a plan that was loaded is wanted soon, and its first step does as well
+      made.run(); // so that each worker has its scratch; inputs are zeros, and errors come again
+      step.reset();
+    }
     this.workers = made;
     open.incrementAndGet();
   }

@@ -34,20 +34,22 @@ final class PlacementTuning {
     if (!measuredFor.equals(Integer.toString(workers))) {
       return null;
     }
-    String[] words = placement.split(" ", -1);
+    String[] words = placement.isEmpty() ? new String[0] : placement.split(" ", -1);
+    boolean right = words.length == streams;
     int[] workerOf = new int[words.length];
     for (int i = 0; i < words.length; i++) {
       workerOf[i] = words[i].matches("\\d{1,6}") ? Integer.parseInt(words[i]) : workers;
-      if (words.length != streams || workerOf[i] >= workers) {
-        throw new InvalidPlanException(
-            "has a tuning entry "
-                + PLACEMENT
-                + " that does not place its "
-                + streams
-                + " streams on "
-                + workers
-                + " workers");
-      }
+      right &= workerOf[i] < workers;
+    }
+    if (!right) {
+      throw new InvalidPlanException(
+          "has a tuning entry "
+              + PLACEMENT
+              + " that does not place its "
+              + streams
+              + " streams on "
+              + workers
+              + " workers");
     }
     return workerOf;
   }
