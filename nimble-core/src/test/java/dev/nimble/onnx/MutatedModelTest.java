@@ -1,6 +1,7 @@
 package dev.nimble.onnx;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
@@ -14,6 +15,8 @@ import dev.nimble.error.NimbleException;
 import dev.nimble.testkit.RealModels;
 import dev.nimble.testkit.Seeds;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.HashSet;
@@ -21,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -32,7 +36,7 @@ import org.junit.jupiter.api.TestFactory;
  * weights made inputs, so that nearly every byte is structure.
  */
 class MutatedModelTest {
-  private static final ImportLimits LIMITS = ImportLimits.defaults().withComputedBytes(1 << 24);
+  private static final ImportLimits LIMITS = ImportLimits.defaults().withComputedBytes(1 << 24).withNodes(20_000);
   private static final long[] NUMBERS = {
     0,
     1,
@@ -108,6 +112,49 @@ class MutatedModelTest {
           }
           return changed.build().toByteArray();
         });
+  }
+
+  /**
+   * ONNX's backend cases with fields changed; their inputs are held, so that what is worked out at
+   * import is reached.
+   */
+  @TestFactory
+  Stream<DynamicTest> backendCases() throws IOException {
+    Path node = Path.of("/usr/share/libonnx-testdata/data/node");
+    assumeTrue(Files.isDirectory(node), "the package libonnx-testdata is not installed");
+    List<Path> cases;
+    try (Stream<Path> all = Files.list(node)) {
+      cases = all.sorted().collect(Collectors.toList());
+    }
+    return cases.stream()
+        .map(one -> DynamicTest.dynamicTest(String.valueOf(one.getFileName()), () -> mutate(one)));
+  }
+
+  private static void mutate(Path folder) throws IOException {
+    ModelProto sound = held(folder);
+    Seeds.forEach(
+        4,
+        (random, seed) -> {
+          ModelProto.Builder changed = sound.toBuilder();
+          for (int k = 1 + random.nextInt(2); k > 0; k--) {
+            change(changed.getGraphBuilder(), random);
+          }
+          importOrRefuse(changed.build().toByteArray(), model -> Map.of());
+        });
+  }
+
+  /** The model with its inputs as initializers. */
+  private static ModelProto held(Path folder) throws IOException {
+    ModelProto model = ModelProto.parseFrom(Files.readAllBytes(folder.resolve("model.onnx")));
+    GraphProto.Builder graph = model.getGraph().toBuilder();
+    for (int i = 0; i < model.getGraph().getInputCount(); i++) {
+      Path file = folder.resolve("test_data_set_0/input_" + i + ".pb");
+      if (model.getGraph().getInput(i).getType().hasTensorType() && Files.exists(file)) {
+        TensorProto tensor = TensorProto.parseFrom(Files.readAllBytes(file));
+        graph.addInitializer(tensor.toBuilder().setName(model.getGraph().getInput(i).getName()));
+      }
+    }
+    return model.toBuilder().setGraph(graph).build();
   }
 
   private static void change(GraphProto.Builder graph, Random random) {
@@ -243,18 +290,25 @@ class MutatedModelTest {
         rounds,
         (random, seed) -> {
           byte[] bytes = mutation.of(bare, random);
-          try {
-            OnnxModel model = OnnxModel.parse(bytes, "mutant", LIMITS);
-            boolean sameInputs = model.inputs().equals(soundModel.inputs());
-            model.graph(sameInputs ? real.dimensions(0) : Map.of());
-          } catch (InvalidModelException e) {
-            assertThat(e.getMessage()).startsWith("mutant: ").doesNotContain("\n");
-            assertThat(e.getMessage()).hasSizeLessThan(10_000);
-            for (Throwable at = e; at != null; at = at.getCause()) { // the last net caught nothing
-              assertThat(at).isInstanceOfAny(NimbleException.class, IOException.class);
-            }
-          }
+          importOrRefuse(
+              bytes,
+              model ->
+                  model.inputs().equals(soundModel.inputs()) ? real.dimensions(0) : Map.of());
         });
+  }
+
+  private static void importOrRefuse(
+      byte[] bytes, Function<OnnxModel, Map<String, Integer>> dimensions) {
+    try {
+      OnnxModel model = OnnxModel.parse(bytes, "mutant", LIMITS);
+      model.graph(dimensions.apply(model));
+    } catch (InvalidModelException e) {
+      assertThat(e.getMessage()).startsWith("mutant: ").doesNotContain("\n");
+      assertThat(e.getMessage()).hasSizeLessThan(10_000);
+      for (Throwable at = e; at != null; at = at.getCause()) { // the last net caught nothing
+        assertThat(at).isInstanceOfAny(NimbleException.class, IOException.class);
+      }
+    }
   }
 
   /** The model with tensors of more than 1 KiB as inputs instead. */
