@@ -12,6 +12,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Reads weights: the table, then the bytes, which take no more memory than they take on disk. All
@@ -131,7 +132,7 @@ final class WeightLoader implements PlanDecoder.WeightReader {
 
   /** The other file, which must be a file in the plan file's folder or below. */
   private Path within(String other) throws IOException {
-    Path folder = planFile.toRealPath().getParent();
+    Path folder = Objects.requireNonNull(planFile.toRealPath().getParent()); // it is a file
     try {
       Path relative = Path.of(other);
       Path file = folder.resolve(relative);

@@ -2,6 +2,7 @@ package dev.nimble.benchmarks.cli;
 
 import dev.nimble.EagerGraph;
 import dev.nimble.Engine;
+import dev.nimble.EngineCache;
 import dev.nimble.EngineOptions;
 import dev.nimble.Nimble;
 import dev.nimble.analysis.Dag;
@@ -44,14 +45,15 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = "Prints scheduling overhead, stream assignment and memory figures.")
 final class BenchCommand implements Callable<Integer> {
-  private static final List<String> TOPICS = List.of("overhead", "assignment", "memory", "load");
+  private static final List<String> TOPICS =
+      List.of("overhead", "assignment", "memory", "load", "shapes");
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Parameters(
       arity = "0..*",
       paramLabel = "TOPIC",
-      description = "overhead, assignment, memory, load (default: all).")
+      description = "overhead, assignment, memory, load, shapes (default: all).")
   private List<String> topics = List.of();
 
   @Override
@@ -75,6 +77,9 @@ final class BenchCommand implements Callable<Integer> {
           break;
         case "load":
           LoadTimes.print(out);
+          break;
+        case "shapes":
+          shapes(out);
           break;
         default:
           memory(out);
@@ -182,6 +187,26 @@ final class BenchCommand implements Callable<Integer> {
             peer);
         before = own;
         nodesBefore = nodes;
+      }
+    }
+    out.print(table);
+  }
+
+  private static void shapes(PrintWriter out) {
+    out.println("MiniLM in an engine cache: bytes of weights that several sequence lengths share");
+    TextTable table = new TextTable().row("sequence lengths", "weight bytes", "without sharing");
+    OnnxModel model = OnnxModel.parse(NamedModel.MINILM.bytes(), "minilm");
+    try (EngineCache cache =
+        EngineCache.of(model::graph, EngineOptions.defaults().withDevice("cpu"), 4)) {
+      List<Integer> lengths = new ArrayList<>();
+      for (int length : new int[] {16, 32, 64, 128}) {
+        cache.lease(Map.of("*.0", 1, "*.1", length)).close();
+        lengths.add(length);
+        EngineCache.Statistics statistics = cache.statistics();
+        table.row(
+            lengths.toString(),
+            String.format("%,d", statistics.weightBytes()),
+            String.format("%,d", statistics.weightBytesWithoutSharing()));
       }
     }
     out.print(table);
