@@ -101,16 +101,18 @@ public record DnnConvolution(
    * and nothing may be capturing.
    */
   public @Nullable Algorithm measure(CudaContext context, long mostWorkspaceBytes) {
+    long operandBytes = bytes(x) + bytes(w) + bytes(y);
     try (CudaStream stream = new CudaStream(context);
         LibraryStream on = new LibraryStream(stream);
         Descriptors d = new Descriptors(context, this);
         DeviceMemory memory =
-            new DeviceMemory(context, bytes(x) + bytes(w) + bytes(y) + mostWorkspaceBytes)) {
-      memory.clear(0, bytes(x) + bytes(w) + bytes(y));
+            new DeviceMemory(context, operandBytes + scratchBytes(on, d, mostWorkspaceBytes))) {
+      memory.clear(0, operandBytes);
+      long workspaceBytes = memory.sizeBytes() - operandBytes;
       DeviceAddress source = memory.at(0);
       DeviceAddress filter = memory.at(bytes(x));
       DeviceAddress result = memory.at(bytes(x) + bytes(w));
-      DeviceAddress workspace = memory.at(bytes(x) + bytes(w) + bytes(y));
+      DeviceAddress workspace = memory.at(operandBytes);
       int[] found = new int[1];
       if (backwardData) {
         cudnnConvolutionBwdDataAlgoPerf[] all = new cudnnConvolutionBwdDataAlgoPerf[CANDIDATES];
@@ -129,7 +131,7 @@ public record DnnConvolution(
                 found,
                 all,
                 workspace,
-                mostWorkspaceBytes);
+                workspaceBytes);
         Dnn.check("cudnnFindConvolutionBackwardDataAlgorithmEx", code);
         for (int i = 0; i < found[0]; i++) {
           if (fits(all[i].status, all[i].determinism, all[i].memory, mostWorkspaceBytes)) {
@@ -154,7 +156,7 @@ public record DnnConvolution(
               found,
               all,
               workspace,
-              mostWorkspaceBytes);
+              workspaceBytes);
       Dnn.check("cudnnFindConvolutionForwardAlgorithmEx", code);
       for (int i = 0; i < found[0]; i++) {
         if (fits(all[i].status, all[i].determinism, all[i].memory, mostWorkspaceBytes)) {
@@ -163,6 +165,24 @@ public record DnnConvolution(
       }
       return null;
     }
+  }
+
+  /** The largest workspace within the limit that some algorithm asks for; never 0. */
+  private long scratchBytes(LibraryStream on, Descriptors d, long most) {
+    long largest = 256;
+    for (int algorithm = 0; algorithm < CANDIDATES; algorithm++) {
+      long[] bytes = new long[1];
+      int code =
+          backwardData
+              ? JCudnn.cudnnGetConvolutionBackwardDataWorkspaceSize(
+                  on.dnn(), d.w, d.y, d.convolution, d.x, algorithm, bytes)
+              : JCudnn.cudnnGetConvolutionForwardWorkspaceSize(
+                  on.dnn(), d.x, d.w, d.convolution, d.y, algorithm, bytes);
+      if (code == 0 && bytes[0] <= most) { // the size of a refused algorithm is not set
+        largest = Math.max(largest, bytes[0]);
+      }
+    }
+    return largest;
   }
 
   private static boolean fits(int status, int determinism, long bytes, long most) {
