@@ -36,7 +36,8 @@ import org.junit.jupiter.api.TestFactory;
  * weights made inputs, so that nearly every byte is structure.
  */
 class MutatedModelTest {
-  private static final ImportLimits LIMITS = ImportLimits.defaults().withComputedBytes(1 << 24).withNodes(20_000);
+  private static final ImportLimits LIMITS =
+      ImportLimits.defaults().withComputedBytes(1 << 24).withNodes(20_000);
   private static final long[] NUMBERS = {
     0,
     1,
@@ -295,8 +296,7 @@ class MutatedModelTest {
           byte[] bytes = mutation.of(bare, random);
           importOrRefuse(
               bytes,
-              model ->
-                  model.inputs().equals(soundModel.inputs()) ? real.dimensions(0) : Map.of());
+              model -> model.inputs().equals(soundModel.inputs()) ? real.dimensions(0) : Map.of());
         });
   }
 

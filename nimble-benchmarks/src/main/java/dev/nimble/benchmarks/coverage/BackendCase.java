@@ -61,7 +61,8 @@ final class BackendCase {
     } catch (InvalidModelException e) {
       return result(Status.REJECTED, String.valueOf(e.getMessage()), missing(e));
     } catch (InputMismatch e) {
-      return result(Status.REJECTED, String.valueOf(e.getMessage()), "data that contradict the model");
+      return result(
+          Status.REJECTED, String.valueOf(e.getMessage()), "data that contradict the model");
     } catch (RuntimeException e) { // whatever it is, it is this case's result
       return result(Status.FAIL, String.valueOf(e), "");
     }
