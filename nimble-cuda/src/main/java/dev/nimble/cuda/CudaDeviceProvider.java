@@ -51,7 +51,7 @@ public final class CudaDeviceProvider implements DeviceProvider {
       return new Availability(
           true, gpus + (gpus == 1 ? " GPU" : " GPUs") + ", CUDA " + text(version));
     } catch (DeviceException e) {
-      return new Availability(false, e.getMessage());
+      return new Availability(false, e.what());
     }
   }
 
