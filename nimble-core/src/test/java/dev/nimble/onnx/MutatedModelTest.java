@@ -136,7 +136,7 @@ class MutatedModelTest {
     Seeds.forEach(
         6,
         (unused, seed) -> {
-          Random random = new Random(seed * 31 + folder.getFileName().hashCode());
+          Random random = new Random(seed * 31 + String.valueOf(folder.getFileName()).hashCode());
           ModelProto.Builder changed = sound.toBuilder();
           for (int k = 1 + random.nextInt(2); k > 0; k--) {
             if (changed.getGraph().getNodeCount() > 0) {
