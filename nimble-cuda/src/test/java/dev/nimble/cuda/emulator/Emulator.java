@@ -17,6 +17,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import jcuda.driver.CUgraph;
+import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +30,15 @@ public final class Emulator {
       List.of(
           "emulator.h",
           "device.h",
+          "cuda_fp16.h",
+          "cuda_bf16.h",
+          "driver.h",
           "driver.cpp",
+          "context.cpp",
+          "memory.cpp",
+          "module.cpp",
+          "stream.cpp",
+          "graph.cpp",
           "compile.cpp",
           "nvrtc.cpp",
           "control.cpp",
@@ -138,7 +148,18 @@ public final class Emulator {
     sources.keySet().parallelStream()
         .filter(name -> name.endsWith(".cpp") && !name.equals("control.cpp"))
         .forEach(name -> compile(work, name));
-    library(work, "libcuda.so.1", "cu", false, "driver.cpp", "compile.cpp");
+    library(
+        work,
+        "libcuda.so.1",
+        "cu",
+        false,
+        "driver.cpp",
+        "context.cpp",
+        "memory.cpp",
+        "module.cpp",
+        "stream.cpp",
+        "graph.cpp",
+        "compile.cpp");
     library(work, "libnvrtc.so.12", "nvrtc", true, "nvrtc.cpp");
     library(work, "libcublas.so.12", "cublas", true, "cublas.cpp", "library.cpp");
     library(
@@ -168,7 +189,7 @@ public final class Emulator {
         work,
         "g++",
         "-std=c++17",
-        "-O1",
+        "-O2",
         "-w",
         "-fPIC",
         "-pthread",
@@ -317,9 +338,25 @@ public final class Emulator {
     send("oom " + nth);
   }
 
-  /** The {@code nth} kernel run from now fails, which poisons the context. */
+  /**
+   * The {@code nth} kernel run from now, of a module or of a library, fails as {@code
+   * CUDA_ERROR_LAUNCH_FAILED}, which poisons the context.
+   */
   public static void failKernel(int nth) {
-    send("launchfailure " + nth);
+    send("kernelfault " + nth + " " + CUresult.CUDA_ERROR_LAUNCH_FAILED);
+  }
+
+  /**
+   * The {@code nth} kernel run from now is taken to touch memory outside every allocation: {@code
+   * CUDA_ERROR_ILLEGAL_ADDRESS}, which poisons the context.
+   */
+  public static void failAccess(int nth) {
+    send("kernelfault " + nth + " " + CUresult.CUDA_ERROR_ILLEGAL_ADDRESS);
+  }
+
+  /** Makes poisoned contexts sound again with all they hold, as no real driver does. */
+  public static void forgive() {
+    send("forgive");
   }
 
   /** How much memory the GPU has. */
@@ -330,6 +367,34 @@ public final class Emulator {
   /** Calls by function since {@link #reset} or {@link #forgetCalls}. */
   public static Map<String, Long> calls() {
     return parse(send("calls"));
+  }
+
+  /** The same, of the calling thread only. */
+  public static Map<String, Long> callsOfThisThread() {
+    return parse(send("threadcalls"));
+  }
+
+  /** Kernels that were launched or captured since {@link #reset}. */
+  public static long launches() {
+    return Long.parseLong(send("launches"));
+  }
+
+  /** What went wrong on the device since {@link #reset}, one sentence each. */
+  public static List<String> reasons() {
+    return send("reasons").lines().toList();
+  }
+
+  /**
+   * The nodes of a graph in the order of their making, one a line: index, kind, name, and the
+   * indices of the nodes that it depends on.
+   */
+  public static List<String> nodes(CUgraph graph) {
+    String handle = graph.toString().replaceAll(".*0x([0-9a-fA-F]+).*", "$1");
+    String text = send("graph " + handle);
+    if (text.equals("?")) {
+      throw new IllegalArgumentException("no live graph: " + graph);
+    }
+    return text.lines().toList();
   }
 
   /** Starts counting calls anew. */
