@@ -24,6 +24,28 @@
  *       supported" and is noted by name.
  * </ul>
  *
+ * <p>The driver runs what is enqueued as a DAG, on six threads, picking at random among what is
+ * ready. It keeps to the rules of streams, events, contexts, capture and graphs that NVIDIA
+ * documents. Where the documents leave room it takes the strict side, untried on a GPU:
+ *
+ * <ul>
+ *   <li>A captured node depends on all that its stream holds: its last node and the nodes of every
+ *       event waited for since, though some be implied by others.
+ *   <li>While capturing, a copy from or to pageable host memory is refused, and so is the launch of
+ *       another graph; waiting for or asking any stream or event counts as an unsafe call.
+ *   <li>An event whose last record was captured stays unusable outside the capture, also once that
+ *       has ended, until it is recorded anew.
+ *   <li>A kernel's pointer arguments must point into, or just past, live memory of its context when
+ *       it runs. Its writes are caught by guards round each allocation and behind dynamic shared
+ *       memory; reads out of bounds are seen only as the patterns they find, or as a fault.
+ *   <li>A barrier that not every living thread of a block reaches is a failed launch.
+ *   <li>What a context still holds when it is released is a leak, though the driver would free it.
+ * </ul>
+ *
+ * <p>Not emulated, and noted when called: memory pools, managed memory, arrays and textures, copies
+ * in two and three dimensions, external events, peer access, the per-thread default stream, headers
+ * given to NVRTC. Two devices share the threads but no memory.
+ *
  * <p>JCudnn fills an array by the count that a failed search leaves behind, and a size that a
  * failed query leaves unset holds garbage: read either only after a success.
  */
