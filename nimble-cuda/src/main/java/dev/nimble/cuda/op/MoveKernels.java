@@ -347,8 +347,10 @@ final class MoveKernels {
       return Launches.kernel(toolbox.function("resize.cu", name), size, arguments);
     }
     int[] resized = new int[out.rank()];
+    boolean shifts = resize.transform() == Resize.Transform.TF_HALF_PIXEL_FOR_NN; // at any scale
     for (int axis = 0; axis < resized.length; axis++) {
-      resized[axis] = scales[axis] == 1 && out.extent(axis) == in.shape().extent(axis) ? 0 : 1;
+      boolean kept = scales[axis] == 1 && out.extent(axis) == in.shape().extent(axis);
+      resized[axis] = kept && !shifts ? 0 : 1;
     }
     arguments
         .integers(resized, Walk.MOST_AXES)

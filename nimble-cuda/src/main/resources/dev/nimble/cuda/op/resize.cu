@@ -2,15 +2,32 @@
 
 struct Scales { double of[AXES]; };
 
-// transform: 0 half_pixel, 1 pytorch_half_pixel, 2 align_corners, 3 asymmetric
+// Order as dev.nimble.op.Resize.Transform.
+enum {
+  HALF_PIXEL,
+  PYTORCH_HALF_PIXEL,
+  ALIGN_CORNERS,
+  ASYMMETRIC,
+  TF_HALF_PIXEL_FOR_NN,
+  HALF_PIXEL_SYMMETRIC
+};
+
 __device__ inline double source_of(int transform, int i, int in_extent, int out_extent,
                                    double scale) {
-  if (transform == 3) return i / scale;
-  if (transform == 2) {
-    return out_extent == 1 ? 0.0 : (double)i * (in_extent - 1) / (out_extent - 1);
+  switch (transform) {
+    case ASYMMETRIC: return i / scale;
+    case ALIGN_CORNERS: {
+      double last = out_extent == 1 ? 0 : scale * in_extent - 1;
+      return last == 0 ? 0 : (double)i * (in_extent - 1) / last;
+    }
+    case TF_HALF_PIXEL_FOR_NN: return (i + 0.5) / scale;
+    case HALF_PIXEL_SYMMETRIC: {
+      double kept = out_extent / (scale * in_extent);
+      return in_extent / 2.0 * (1 - kept) + (i + 0.5) / scale - 0.5;
+    }
+    case PYTORCH_HALF_PIXEL: return out_extent > 1 ? (i + 0.5) / scale - 0.5 : 0;
+    default: return (i + 0.5) / scale - 0.5;
   }
-  if (transform == 1 && out_extent <= 1) return 0.0;
-  return (i + 0.5) / scale - 0.5;
 }
 
 // rounding: 0 round_prefer_floor, 1 round_prefer_ceil, 2 floor, 3 ceil
