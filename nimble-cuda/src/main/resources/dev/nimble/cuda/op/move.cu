@@ -18,11 +18,6 @@
   }
 FOR_EACH_SIZE(COPY)
 
-// A plain copy; bytes only, so one kernel does.
-extern "C" __global__ void copy_bytes(long long n, const unsigned char* in, unsigned char* out) {
-  GRID_STRIDE(i, n) out[i] = in[i];
-}
-
 __device__ inline int floor_mod(int a, int b) {
   int remainder = a % b;
   return remainder < 0 ? remainder + b : remainder;
