@@ -2,6 +2,7 @@ package dev.nimble.cuda;
 
 import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaDriver;
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.cuda.kernel.Kernels;
 import dev.nimble.cuda.op.CudaKernels;
 import dev.nimble.cuda.record.CudaExecutor;
@@ -84,12 +85,7 @@ final class CudaDevice implements Device {
         throw new InvalidArgumentException("the device is closed");
       }
     }
-    boolean token = context.enter();
-    try {
-      return body.get();
-    } finally {
-      context.leave(token);
-    }
+    return context.within(body);
   }
 
   private synchronized void opened() {
@@ -127,13 +123,7 @@ final class CudaDevice implements Device {
       return;
     }
     released = true;
-    boolean token = !context.isPoisoned() && context.enter();
-    try {
-      kernels.close();
-    } finally {
-      context.leave(token);
-      context.close();
-    }
+    Resources.of(context, () -> context.closing(kernels::close)).close();
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.nimble.cuda.driver;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.InvalidArgumentException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
@@ -18,7 +19,14 @@ import org.jspecify.annotations.Nullable;
  * find it; a thread on which other code has made another context current gets that one back.
  */
 public final class CudaContext implements AutoCloseable {
-  private static final ThreadLocal<CudaContext> KEPT = new ThreadLocal<>();
+  private static final CUcontext NONE = new CUcontext();
+  private static final ThreadLocal<PerThread> THREAD = ThreadLocal.withInitial(PerThread::new);
+
+  /** What a thread was left with, and room for a question, so that entering allocates nothing. */
+  private static final class PerThread {
+    private final CUcontext current = new CUcontext();
+    private @Nullable CudaContext kept;
+  }
 
   private final int ordinal;
   private final CUdevice device = new CUdevice();
@@ -92,35 +100,67 @@ public final class CudaContext implements AutoCloseable {
    */
   public boolean enter() {
     checkUsable();
-    CUcontext current = new CUcontext();
-    Status.check("cuCtxGetCurrent", JCudaDriver.cuCtxGetCurrent(current));
+    PerThread thread = THREAD.get();
+    CUcontext current = thread.current;
+    check("cuCtxGetCurrent", JCudaDriver.cuCtxGetCurrent(current));
     if (current.equals(context)) {
-      KEPT.set(this);
+      thread.kept = this;
       return false;
     }
-    CudaContext kept = KEPT.get();
-    if (current.equals(new CUcontext()) || (kept != null && current.equals(kept.context))) {
-      Status.check("cuCtxSetCurrent", JCudaDriver.cuCtxSetCurrent(context));
-      KEPT.set(this);
+    CudaContext kept = thread.kept;
+    if (current.equals(NONE) || (kept != null && current.equals(kept.context))) {
+      check("cuCtxSetCurrent", JCudaDriver.cuCtxSetCurrent(context));
+      thread.kept = this;
       return false;
     }
-    Status.check("cuCtxPushCurrent", JCudaDriver.cuCtxPushCurrent(context));
+    check("cuCtxPushCurrent", JCudaDriver.cuCtxPushCurrent(context));
     return true;
   }
 
   /** Gives the thread the context back that it had before {@link #enter}, if it was another's. */
   public void leave(boolean token) {
     if (token) {
-      JCudaDriver.cuCtxPopCurrent(new CUcontext());
+      check("cuCtxPopCurrent", JCudaDriver.cuCtxPopCurrent(THREAD.get().current));
     }
+  }
+
+  /** Runs {@code body} with the context current. */
+  public <T> T within(Supplier<T> body) {
+    boolean token = enter();
+    T result;
+    try {
+      result = body.get();
+    } catch (Throwable failure) {
+      Resources.of(() -> leave(token)).closeAfter(failure);
+      throw failure;
+    }
+    leave(token);
+    return result;
+  }
+
+  /** Runs {@code body}, which closes handles: even if the context cannot be made current. */
+  public void closing(Runnable body) {
+    boolean token;
+    try {
+      token = poison == null && enter();
+    } catch (DeviceException failure) {
+      Resources.of(body::run).closeAfter(failure);
+      throw failure;
+    }
+    Resources.of(() -> leave(token), body::run).close();
   }
 
   /** Whether this thread was left with this context by {@link #enter}: no driver call. */
   public boolean isKept() {
-    return KEPT.get() == this;
+    return THREAD.get().kept == this;
   }
 
-  private void checkUsable() {
+  /**
+   * Does nothing while the context is sound: no driver call.
+   *
+   * @throws DeviceException if it is beyond use after an earlier error
+   */
+  public void checkUsable() {
     DeviceException reason = poison;
     if (reason != null) {
       throw new DeviceException(
@@ -133,12 +173,12 @@ public final class CudaContext implements AutoCloseable {
   /** Throws if {@code code} is an error; a sticky one makes every later call fail at once. */
   public void check(String call, int code) {
     if (code != CUresult.CUDA_SUCCESS) {
-      throw failure(call, code);
+      throw failure(call, code, "");
     }
   }
 
-  DeviceException failure(String call, int code) {
-    DeviceException failure = Status.failure(call, code);
+  DeviceException failure(String call, int code, String about) {
+    DeviceException failure = Status.failure(call, code, about);
     if (Status.sticky(code) && poison == null) {
       poison = failure;
     }
@@ -188,7 +228,7 @@ public final class CudaContext implements AutoCloseable {
   void closed(String call, int code) {
     released();
     if (code != CUresult.CUDA_SUCCESS && poison == null) {
-      DeviceException failure = failure(call, code);
+      DeviceException failure = failure(call, code, "");
       if (poison == null) { // a sticky error was reported by the call that met it first
         throw failure;
       }
@@ -210,12 +250,12 @@ public final class CudaContext implements AutoCloseable {
       return;
     }
     closed = true;
-    if (KEPT.get() == this) {
-      KEPT.remove();
-      CUcontext current = new CUcontext();
-      if (JCudaDriver.cuCtxGetCurrent(current) == CUresult.CUDA_SUCCESS
-          && current.equals(context)) {
-        JCudaDriver.cuCtxSetCurrent(new CUcontext());
+    PerThread thread = THREAD.get();
+    if (thread.kept == this) {
+      thread.kept = null;
+      if (JCudaDriver.cuCtxGetCurrent(thread.current) == CUresult.CUDA_SUCCESS
+          && thread.current.equals(context)) {
+        JCudaDriver.cuCtxSetCurrent(NONE);
       }
     }
     if (poison != null) {

@@ -41,7 +41,7 @@ public final class CudaFunction {
             arguments,
             null);
     if (code != 0) {
-      throw context.failure("cuLaunchKernel of " + name, code);
+      throw context.failure("cuLaunchKernel", code, "kernel " + name);
     }
   }
 }

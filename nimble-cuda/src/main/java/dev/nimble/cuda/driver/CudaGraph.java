@@ -89,7 +89,7 @@ public final class CudaGraph implements AutoCloseable {
       if (code == CUresult.CUDA_ERROR_INVALID_CONTEXT) {
         return false;
       }
-      throw context.failure("cuGraphLaunch", code);
+      throw context.failure("cuGraphLaunch", code, "");
     }
 
     /** Destroys the executable. Idempotent. */

@@ -25,9 +25,10 @@ public final class CudaModule implements AutoCloseable {
         name,
         wanted -> {
           CUfunction function = new CUfunction();
-          context.check(
-              "cuModuleGetFunction of " + wanted,
-              JCudaDriver.cuModuleGetFunction(function, handle, wanted));
+          int code = JCudaDriver.cuModuleGetFunction(function, handle, wanted);
+          if (code != 0) {
+            throw context.failure("cuModuleGetFunction", code, "kernel " + wanted);
+          }
           return new CudaFunction(context, wanted, function);
         });
   }

@@ -20,8 +20,10 @@ public final class DeviceMemory implements AutoCloseable {
   public DeviceMemory(CudaContext context, long sizeBytes) {
     this.context = context;
     this.sizeBytes = sizeBytes;
-    context.check(
-        "cuMemAlloc of " + sizeBytes + " bytes", JCudaDriver.cuMemAlloc(address, sizeBytes));
+    int code = JCudaDriver.cuMemAlloc(address, sizeBytes);
+    if (code != 0) {
+      throw context.failure("cuMemAlloc", code, sizeBytes + " bytes");
+    }
     context.opened();
   }
 

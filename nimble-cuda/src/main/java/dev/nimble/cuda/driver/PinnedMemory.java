@@ -1,5 +1,6 @@
 package dev.nimble.cuda.driver;
 
+import dev.nimble.error.DeviceException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import jcuda.Pointer;
@@ -23,17 +24,22 @@ public final class PinnedMemory implements AutoCloseable {
    */
   public PinnedMemory(CudaContext context, int sizeBytes) {
     this.context = context;
-    context.check(
-        "cuMemHostAlloc of " + sizeBytes + " bytes",
+    int code =
         JCudaDriver.cuMemHostAlloc(
             pointer,
             sizeBytes,
-            JCudaDriver.CU_MEMHOSTALLOC_PORTABLE | JCudaDriver.CU_MEMHOSTALLOC_DEVICEMAP));
-    context.opened();
-    int code = JCudaDriver.cuMemHostGetDevicePointer(deviceAddress, pointer, 0);
+            JCudaDriver.CU_MEMHOSTALLOC_PORTABLE | JCudaDriver.CU_MEMHOSTALLOC_DEVICEMAP);
     if (code != 0) {
-      close();
-      throw context.failure("cuMemHostGetDevicePointer", code);
+      throw context.failure("cuMemHostAlloc", code, sizeBytes + " bytes");
+    }
+    context.opened();
+    try {
+      context.check(
+          "cuMemHostGetDevicePointer",
+          JCudaDriver.cuMemHostGetDevicePointer(deviceAddress, pointer, 0));
+    } catch (DeviceException failure) {
+      Resources.of(this).closeAfter(failure);
+      throw failure;
     }
     bytes = pointer.getByteBuffer(0, sizeBytes).order(ByteOrder.nativeOrder());
     for (int i = 0; i < sizeBytes; i++) {

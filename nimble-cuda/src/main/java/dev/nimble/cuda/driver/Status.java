@@ -14,16 +14,20 @@ final class Status {
   /** Throws if {@code code} is an error. */
   static void check(String call, int code) {
     if (code != CUresult.CUDA_SUCCESS) {
-      throw failure(call, code);
+      throw failure(call, code, "");
     }
   }
 
-  static DeviceException failure(String call, int code) {
+  /** The failure of {@code call}; {@code about} says on what, or is empty. */
+  static DeviceException failure(String call, int code, String about) {
     String[] name = new String[1];
     if (JCudaDriver.cuGetErrorName(code, name) != CUresult.CUDA_SUCCESS || name[0] == null) {
       name[0] = CUresult.stringFor(code);
     }
-    return new DeviceException(new LibraryError(LIBRARY, call, code, name[0]), advice(code));
+    String advice = advice(code);
+    return new DeviceException(
+        new LibraryError(LIBRARY, call, code, name[0]),
+        about + (about.isEmpty() || advice.isEmpty() ? "" : "; ") + advice);
   }
 
   private static String advice(int code) {

@@ -1,5 +1,6 @@
 package dev.nimble.cuda.kernel;
 
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.LibraryError;
 import java.util.Arrays;
@@ -60,18 +61,17 @@ final class Compiler {
     check(
         "nvrtcCreateProgram",
         JNvrtc.nvrtcCreateProgram(program, source, name, 0, new String[0], new String[0]));
-    try {
+    try (Resources made = new Resources()) {
+      made.own(() -> check("nvrtcDestroyProgram", JNvrtc.nvrtcDestroyProgram(program)));
       String[] all = Arrays.copyOf(options, options.length + 1);
       all[options.length] = "--fmad=" + contracts;
       int code = JNvrtc.nvrtcCompileProgram(program, all.length, all);
       if (code != nvrtcResult.NVRTC_SUCCESS) {
-        throw failure("nvrtcCompileProgram of " + name, code, log(program));
+        throw failure("nvrtcCompileProgram", code, (name + "\n" + log(program)).trim());
       }
       String[] ptx = new String[1];
       check("nvrtcGetPTX", JNvrtc.nvrtcGetPTX(program, ptx));
       return ptx[0];
-    } finally {
-      JNvrtc.nvrtcDestroyProgram(program);
     }
   }
 
@@ -90,8 +90,8 @@ final class Compiler {
     }
   }
 
-  private static DeviceException failure(String call, int code, String log) {
+  private static DeviceException failure(String call, int code, String about) {
     return new DeviceException(
-        new LibraryError("NVRTC", call, code, nvrtcResult.stringFor(code)), log);
+        new LibraryError("NVRTC", call, code, nvrtcResult.stringFor(code)), about);
   }
 }

@@ -4,6 +4,7 @@ import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaDriver;
 import dev.nimble.cuda.driver.CudaFunction;
 import dev.nimble.cuda.driver.CudaModule;
+import dev.nimble.cuda.driver.Resources;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class Kernels implements AutoCloseable {
   private final CudaContext context;
   private final DiskCache cache;
-  private final List<CudaModule> modules = new ArrayList<>();
+  private final Resources modules = new Resources();
   private final Map<KernelSource, CudaModule> loaded = new HashMap<>();
   private @Nullable Compiler compiler;
   private int compilations;
@@ -67,8 +68,8 @@ public final class Kernels implements AutoCloseable {
     StringBuilder text = new StringBuilder(first.prelude());
     sources.forEach(source -> text.append('\n').append(source.text()));
     String name = sources.size() == 1 ? first.name() : sources.size() + "-kernels.cu";
-    CudaModule module = new CudaModule(context, ptx(name, text.toString(), first.contracts()));
-    modules.add(module);
+    String ptx = ptx(name, text.toString(), first.contracts());
+    CudaModule module = modules.own(new CudaModule(context, ptx));
     sources.forEach(source -> loaded.put(source, module));
   }
 
@@ -105,8 +106,6 @@ public final class Kernels implements AutoCloseable {
   @Override
   public synchronized void close() {
     loaded.clear();
-    List<CudaModule> all = List.copyOf(modules);
-    modules.clear();
-    all.forEach(CudaModule::close);
+    modules.close();
   }
 }

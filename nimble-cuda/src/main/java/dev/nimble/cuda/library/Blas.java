@@ -1,5 +1,6 @@
 package dev.nimble.cuda.library;
 
+import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.LibraryError;
@@ -21,6 +22,14 @@ public final class Blas {
           code == cublasStatus.CUBLAS_STATUS_ARCH_MISMATCH
               ? "this cuBLAS does not know the GPU; install one for it"
               : "");
+    }
+  }
+
+  /** Counts a handle as closed; its status matters while the context is sound. */
+  static void checkClosed(CudaContext context, String call, int code) {
+    context.released();
+    if (!context.isPoisoned()) {
+      check(call, code);
     }
   }
 

@@ -2,46 +2,83 @@ package dev.nimble.cuda.library;
 
 import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.DeviceAddress;
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.LibraryError;
 import dev.nimble.graph.DataType;
+import java.util.function.Function;
 import jcuda.Pointer;
 import jcuda.jcudnn.JCudnn;
 import jcuda.jcudnn.cudnnBatchNormMode;
 import jcuda.jcudnn.cudnnDataType;
-import jcuda.jcudnn.cudnnNanPropagation;
 import jcuda.jcudnn.cudnnPoolingDescriptor;
 import jcuda.jcudnn.cudnnPoolingMode;
 import jcuda.jcudnn.cudnnSoftmaxAlgorithm;
 import jcuda.jcudnn.cudnnSoftmaxMode;
 import jcuda.jcudnn.cudnnTensorDescriptor;
-import jcuda.jcudnn.cudnnTensorFormat;
 
 /**
  * Calls of cuDNN other than convolution, each with its descriptors. Descriptors belong to the
  * context's count of open handles and are freed by close.
  */
 public final class Dnn {
-  static final Pointer ONE_F32 = Pointer.to(new float[] {1});
-  static final Pointer ZERO_F32 = Pointer.to(new float[] {0});
+  private static final Pointer ONE_F32 = Pointer.to(new float[] {1});
+  private static final Pointer ZERO_F32 = Pointer.to(new float[] {0});
   private static final Pointer ONE_F64 = Pointer.to(new double[] {1});
   private static final Pointer ZERO_F64 = Pointer.to(new double[] {0});
 
   private Dnn() {}
 
   /** A call that may be enqueued again and again, and owns its descriptors. */
-  public interface Call extends AutoCloseable {
-    /** Enqueues the call. */
-    void enqueue(LibraryStream on);
+  public static final class Call implements AutoCloseable {
+    private final Descriptors descriptors;
+    private final Body body;
 
+    private Call(Descriptors descriptors, Body body) {
+      this.descriptors = descriptors;
+      this.body = body;
+    }
+
+    /** Enqueues the call. */
+    public void enqueue(LibraryStream on) {
+      body.enqueue(on);
+    }
+
+    /** Destroys the descriptors. Idempotent. */
     @Override
-    void close();
+    public void close() {
+      descriptors.close();
+    }
+  }
+
+  /** What a call does; allocates nothing. */
+  interface Body {
+    void enqueue(LibraryStream on);
+  }
+
+  /** A call by what {@code describe} makes of new descriptors. */
+  static Call call(CudaContext context, Function<Descriptors, Body> describe) {
+    Descriptors descriptors = new Descriptors(context);
+    try {
+      return new Call(descriptors, describe.apply(descriptors));
+    } catch (Throwable failure) {
+      Resources.of(descriptors).closeAfter(failure);
+      throw failure;
+    }
   }
 
   static void check(String call, int code) {
     if (code != 0) {
       throw new DeviceException(
           new LibraryError("cuDNN", call, code, JCudnn.cudnnGetErrorString(code)), "");
+    }
+  }
+
+  /** Counts a handle or descriptor as closed; its status matters while the context is sound. */
+  static void checkClosed(CudaContext context, String call, int code) {
+    context.released();
+    if (!context.isPoisoned()) {
+      check(call, code);
     }
   }
 
@@ -62,41 +99,6 @@ public final class Dnn {
     return type == DataType.F64 ? ZERO_F64 : ZERO_F32;
   }
 
-  /** A dense tensor of these extents; 4 or 5 of them. */
-  static cudnnTensorDescriptor tensor(CudaContext context, DataType type, int... extents) {
-    cudnnTensorDescriptor descriptor = new cudnnTensorDescriptor();
-    check("cudnnCreateTensorDescriptor", JCudnn.cudnnCreateTensorDescriptor(descriptor));
-    context.opened();
-    int[] strides = new int[extents.length];
-    int stride = 1;
-    for (int axis = extents.length - 1; axis >= 0; axis--) {
-      strides[axis] = stride;
-      stride *= extents[axis];
-    }
-    int code =
-        extents.length == 4
-            ? JCudnn.cudnnSetTensor4dDescriptor(
-                descriptor,
-                cudnnTensorFormat.CUDNN_TENSOR_NCHW,
-                dataType(type),
-                extents[0],
-                extents[1],
-                extents[2],
-                extents[3])
-            : JCudnn.cudnnSetTensorNdDescriptor(
-                descriptor, dataType(type), extents.length, extents, strides);
-    if (code != 0) {
-      destroy(context, descriptor);
-      check("cudnnSetTensorNdDescriptor", code);
-    }
-    return descriptor;
-  }
-
-  static void destroy(CudaContext context, cudnnTensorDescriptor descriptor) {
-    JCudnn.cudnnDestroyTensorDescriptor(descriptor);
-    context.released();
-  }
-
   /** Softmax, or its logarithm, along the middle axis of [outer, extent, inner]. */
   public static Call softmax(
       CudaContext context,
@@ -107,31 +109,28 @@ public final class Dnn {
       boolean log,
       DeviceAddress in,
       DeviceAddress out) {
-    cudnnTensorDescriptor tensor = tensor(context, type, outer, extent, inner, 1);
-    return new Call() {
-      @Override
-      public void enqueue(LibraryStream on) {
-        check(
-            "cudnnSoftmaxForward",
-            JCudnn.cudnnSoftmaxForward(
-                on.dnn(),
-                log
-                    ? cudnnSoftmaxAlgorithm.CUDNN_SOFTMAX_LOG
-                    : cudnnSoftmaxAlgorithm.CUDNN_SOFTMAX_ACCURATE,
-                cudnnSoftmaxMode.CUDNN_SOFTMAX_MODE_CHANNEL,
-                one(type),
-                tensor,
-                in,
-                zero(type),
-                tensor,
-                out));
-      }
-
-      @Override
-      public void close() {
-        destroy(context, tensor);
-      }
-    };
+    int algorithm =
+        log
+            ? cudnnSoftmaxAlgorithm.CUDNN_SOFTMAX_LOG
+            : cudnnSoftmaxAlgorithm.CUDNN_SOFTMAX_ACCURATE;
+    return call(
+        context,
+        descriptors -> {
+          cudnnTensorDescriptor tensor = descriptors.tensor(type, outer, extent, inner, 1);
+          return on ->
+              check(
+                  "cudnnSoftmaxForward",
+                  JCudnn.cudnnSoftmaxForward(
+                      on.dnn(),
+                      algorithm,
+                      cudnnSoftmaxMode.CUDNN_SOFTMAX_MODE_CHANNEL,
+                      one(type),
+                      tensor,
+                      in,
+                      zero(type),
+                      tensor,
+                      out));
+        });
   }
 
   /**
@@ -148,42 +147,30 @@ public final class Dnn {
       double epsilon,
       DeviceAddress[] operands,
       DeviceAddress out) {
-    cudnnTensorDescriptor tensor = tensor(context, type, images, channels, area, 1);
-    cudnnTensorDescriptor parameters;
-    try {
-      parameters = tensor(context, type, 1, channels, 1, 1);
-    } catch (DeviceException e) {
-      destroy(context, tensor);
-      throw e;
-    }
-    return new Call() {
-      @Override
-      public void enqueue(LibraryStream on) {
-        check(
-            "cudnnBatchNormalizationForwardInference",
-            JCudnn.cudnnBatchNormalizationForwardInference(
-                on.dnn(),
-                cudnnBatchNormMode.CUDNN_BATCHNORM_SPATIAL,
-                one(type),
-                zero(type),
-                tensor,
-                operands[0],
-                tensor,
-                out,
-                parameters,
-                operands[1],
-                operands[2],
-                operands[3],
-                operands[4],
-                epsilon));
-      }
-
-      @Override
-      public void close() {
-        destroy(context, tensor);
-        destroy(context, parameters);
-      }
-    };
+    return call(
+        context,
+        descriptors -> {
+          cudnnTensorDescriptor tensor = descriptors.tensor(type, images, channels, area, 1);
+          cudnnTensorDescriptor parameters = descriptors.tensor(type, 1, channels, 1, 1);
+          return on ->
+              check(
+                  "cudnnBatchNormalizationForwardInference",
+                  JCudnn.cudnnBatchNormalizationForwardInference(
+                      on.dnn(),
+                      cudnnBatchNormMode.CUDNN_BATCHNORM_SPATIAL,
+                      one(type),
+                      zero(type),
+                      tensor,
+                      operands[0],
+                      tensor,
+                      out,
+                      parameters,
+                      operands[1],
+                      operands[2],
+                      operands[3],
+                      operands[4],
+                      epsilon));
+        });
   }
 
   /**
@@ -214,53 +201,18 @@ public final class Dnn {
 
     /** The pool of these operands. */
     public Call bind(CudaContext context, DeviceAddress x, DeviceAddress y) {
-      cudnnTensorDescriptor source = tensor(context, type, in);
-      cudnnTensorDescriptor result;
-      try {
-        result = tensor(context, type, out);
-      } catch (DeviceException e) {
-        destroy(context, source);
-        throw e;
-      }
-      cudnnPoolingDescriptor pooling = new cudnnPoolingDescriptor();
-      int made = JCudnn.cudnnCreatePoolingDescriptor(pooling);
-      int set =
-          made != 0
-              ? made
-              : JCudnn.cudnnSetPoolingNdDescriptor(
-                  pooling,
-                  mode(),
-                  cudnnNanPropagation.CUDNN_PROPAGATE_NAN,
-                  kernel.length,
-                  kernel,
-                  pads,
-                  strides);
-      if (set != 0) {
-        destroy(context, source);
-        destroy(context, result);
-        if (made == 0) {
-          JCudnn.cudnnDestroyPoolingDescriptor(pooling);
-        }
-        check(made != 0 ? "cudnnCreatePoolingDescriptor" : "cudnnSetPoolingNdDescriptor", set);
-      }
-      context.opened();
-      return new Call() {
-        @Override
-        public void enqueue(LibraryStream on) {
-          check(
-              "cudnnPoolingForward",
-              JCudnn.cudnnPoolingForward(
-                  on.dnn(), pooling, one(type), source, x, zero(type), result, y));
-        }
-
-        @Override
-        public void close() {
-          destroy(context, source);
-          destroy(context, result);
-          JCudnn.cudnnDestroyPoolingDescriptor(pooling);
-          context.released();
-        }
-      };
+      return call(
+          context,
+          descriptors -> {
+            cudnnTensorDescriptor source = descriptors.tensor(type, in);
+            cudnnTensorDescriptor result = descriptors.tensor(type, out);
+            cudnnPoolingDescriptor pooling = descriptors.pooling(mode(), kernel, pads, strides);
+            return on ->
+                check(
+                    "cudnnPoolingForward",
+                    JCudnn.cudnnPoolingForward(
+                        on.dnn(), pooling, one(type), source, x, zero(type), result, y));
+          });
     }
   }
 }

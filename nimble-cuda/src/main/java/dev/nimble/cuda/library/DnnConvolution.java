@@ -5,9 +5,9 @@ import dev.nimble.cuda.driver.CudaDriver;
 import dev.nimble.cuda.driver.CudaStream;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.cuda.driver.DeviceMemory;
-import dev.nimble.error.DeviceException;
 import dev.nimble.graph.DataType;
 import java.util.Arrays;
+import java.util.stream.Stream;
 import jcuda.Pointer;
 import jcuda.jcudnn.JCudnn;
 import jcuda.jcudnn.cudnnActivationDescriptor;
@@ -16,13 +16,9 @@ import jcuda.jcudnn.cudnnConvolutionBwdDataAlgoPerf;
 import jcuda.jcudnn.cudnnConvolutionDescriptor;
 import jcuda.jcudnn.cudnnConvolutionFwdAlgo;
 import jcuda.jcudnn.cudnnConvolutionFwdAlgoPerf;
-import jcuda.jcudnn.cudnnConvolutionMode;
 import jcuda.jcudnn.cudnnDeterminism;
 import jcuda.jcudnn.cudnnFilterDescriptor;
-import jcuda.jcudnn.cudnnMathType;
-import jcuda.jcudnn.cudnnNanPropagation;
 import jcuda.jcudnn.cudnnTensorDescriptor;
-import jcuda.jcudnn.cudnnTensorFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -104,71 +100,90 @@ public record DnnConvolution(
     long operandBytes = bytes(x) + bytes(w) + bytes(y);
     try (CudaStream stream = new CudaStream(context);
         LibraryStream on = new LibraryStream(stream);
-        Descriptors d = new Descriptors(context, this);
-        DeviceMemory memory =
-            new DeviceMemory(context, operandBytes + scratchBytes(on, d, mostWorkspaceBytes))) {
-      memory.clear(0, operandBytes);
-      long workspaceBytes = memory.sizeBytes() - operandBytes;
-      DeviceAddress source = memory.at(0);
-      DeviceAddress filter = memory.at(bytes(x));
-      DeviceAddress result = memory.at(bytes(x) + bytes(w));
-      DeviceAddress workspace = memory.at(operandBytes);
-      int[] found = new int[1];
-      if (backwardData) {
-        cudnnConvolutionBwdDataAlgoPerf[] all = new cudnnConvolutionBwdDataAlgoPerf[CANDIDATES];
-        Arrays.setAll(all, i -> new cudnnConvolutionBwdDataAlgoPerf());
-        int code =
-            JCudnn.cudnnFindConvolutionBackwardDataAlgorithmEx(
-                on.dnn(),
-                d.w,
-                filter,
-                d.y,
-                result,
-                d.convolution,
-                d.x,
-                source,
-                CANDIDATES,
-                found,
-                all,
-                workspace,
-                workspaceBytes);
-        Dnn.check("cudnnFindConvolutionBackwardDataAlgorithmEx", code);
-        for (int i = 0; i < found[0]; i++) {
-          if (fits(all[i].status, all[i].determinism, all[i].memory, mostWorkspaceBytes)) {
-            return new Algorithm(all[i].algo, all[i].memory, Math.round(all[i].time * 1e6));
-          }
-        }
-        return null;
+        Descriptors descriptors = new Descriptors(context)) {
+      Described d = describe(descriptors);
+      long scratchBytes = scratchBytes(on, d, mostWorkspaceBytes);
+      try (DeviceMemory memory = new DeviceMemory(context, operandBytes + scratchBytes)) {
+        memory.clear(0, operandBytes);
+        return candidates(on, d, memory, scratchBytes)
+            .filter(candidate -> candidate.fits(mostWorkspaceBytes))
+            .map(Candidate::algorithm)
+            .findFirst()
+            .orElse(null);
       }
-      cudnnConvolutionFwdAlgoPerf[] all = new cudnnConvolutionFwdAlgoPerf[CANDIDATES];
-      Arrays.setAll(all, i -> new cudnnConvolutionFwdAlgoPerf());
-      int code =
-          JCudnn.cudnnFindConvolutionForwardAlgorithmEx(
-              on.dnn(),
-              d.x,
-              source,
-              d.w,
-              filter,
-              d.convolution,
-              d.y,
-              result,
-              CANDIDATES,
-              found,
-              all,
-              workspace,
-              workspaceBytes);
-      Dnn.check("cudnnFindConvolutionForwardAlgorithmEx", code);
-      for (int i = 0; i < found[0]; i++) {
-        if (fits(all[i].status, all[i].determinism, all[i].memory, mostWorkspaceBytes)) {
-          return new Algorithm(all[i].algo, all[i].memory, Math.round(all[i].time * 1e6));
-        }
-      }
-      return null;
     }
   }
 
+  /** What cuDNN says of an algorithm that it has tried. */
+  private record Candidate(Algorithm algorithm, int status, int determinism) {
+    boolean fits(long mostBytes) {
+      return status == 0
+          && determinism == cudnnDeterminism.CUDNN_DETERMINISTIC
+          && algorithm.workspaceBytes() >= 0
+          && algorithm.workspaceBytes() <= mostBytes;
+    }
+  }
+
+  /** Runs every algorithm; the fastest comes first. */
+  private Stream<Candidate> candidates(
+      LibraryStream on, Described d, DeviceMemory memory, long scratchBytes) {
+    DeviceAddress source = memory.at(0);
+    DeviceAddress filter = memory.at(bytes(x));
+    DeviceAddress result = memory.at(bytes(x) + bytes(w));
+    DeviceAddress scratch = memory.at(memory.sizeBytes() - scratchBytes);
+    int[] found = new int[1];
+    if (backwardData) {
+      cudnnConvolutionBwdDataAlgoPerf[] all = new cudnnConvolutionBwdDataAlgoPerf[CANDIDATES];
+      Arrays.setAll(all, i -> new cudnnConvolutionBwdDataAlgoPerf());
+      Dnn.check(
+          "cudnnFindConvolutionBackwardDataAlgorithmEx",
+          JCudnn.cudnnFindConvolutionBackwardDataAlgorithmEx(
+              on.dnn(),
+              d.w,
+              filter,
+              d.y,
+              result,
+              d.convolution,
+              d.x,
+              source,
+              CANDIDATES,
+              found,
+              all,
+              scratch,
+              scratchBytes));
+      return Arrays.stream(all, 0, found[0])
+          .map(p -> candidate(p.algo, p.memory, p.time, p.status, p.determinism));
+    }
+    cudnnConvolutionFwdAlgoPerf[] all = new cudnnConvolutionFwdAlgoPerf[CANDIDATES];
+    Arrays.setAll(all, i -> new cudnnConvolutionFwdAlgoPerf());
+    Dnn.check(
+        "cudnnFindConvolutionForwardAlgorithmEx",
+        JCudnn.cudnnFindConvolutionForwardAlgorithmEx(
+            on.dnn(),
+            d.x,
+            source,
+            d.w,
+            filter,
+            d.convolution,
+            d.y,
+            result,
+            CANDIDATES,
+            found,
+            all,
+            scratch,
+            scratchBytes));
+    return Arrays.stream(all, 0, found[0])
+        .map(p -> candidate(p.algo, p.memory, p.time, p.status, p.determinism));
+  }
+
+  private static Candidate candidate(
+      int number, long bytes, float millis, int status, int determinism) {
+    return new Candidate(
+        new Algorithm(number, bytes, Math.round(millis * 1e6)), status, determinism);
+  }
+
   /** The largest workspace within the limit that some algorithm asks for; never 0. */
-  private long scratchBytes(LibraryStream on, Descriptors d, long most) {
+  private long scratchBytes(LibraryStream on, Described d, long most) {
     long largest = 256;
     for (int algorithm = 0; algorithm < CANDIDATES; algorithm++) {
       long[] bytes = new long[1];
@@ -183,13 +198,6 @@ public record DnnConvolution(
       }
     }
     return largest;
-  }
-
-  private static boolean fits(int status, int determinism, long bytes, long most) {
-    return status == 0
-        && determinism == cudnnDeterminism.CUDNN_DETERMINISTIC
-        && bytes >= 0
-        && bytes <= most;
   }
 
   private long bytes(int[] extents) {
@@ -220,181 +228,115 @@ public record DnnConvolution(
       boolean relu,
       DeviceAddress result,
       @Nullable DeviceAddress workspace) {
-    Descriptors d = new Descriptors(context, this);
-    try {
-      if (bias != null) {
-        d.addBias(relu);
-      }
-    } catch (DeviceException e) {
-      d.close();
-      throw e;
-    }
     Pointer scratch = workspace == null ? new Pointer() : workspace;
-    return new Dnn.Call() {
-      @Override
-      public void enqueue(LibraryStream on) {
-        if (backwardData) {
-          Dnn.check(
-              "cudnnConvolutionBackwardData",
-              JCudnn.cudnnConvolutionBackwardData(
-                  on.dnn(),
-                  Dnn.one(type),
-                  d.w,
-                  filter,
-                  d.y,
-                  source,
-                  d.convolution,
-                  algorithm.number(),
-                  scratch,
-                  algorithm.workspaceBytes(),
-                  Dnn.zero(type),
-                  d.x,
-                  result));
-        } else if (bias == null) {
-          Dnn.check(
-              "cudnnConvolutionForward",
-              JCudnn.cudnnConvolutionForward(
-                  on.dnn(),
-                  Dnn.one(type),
-                  d.x,
-                  source,
-                  d.w,
-                  filter,
-                  d.convolution,
-                  algorithm.number(),
-                  scratch,
-                  algorithm.workspaceBytes(),
-                  Dnn.zero(type),
-                  d.y,
-                  result));
-        } else {
-          Dnn.check(
-              "cudnnConvolutionBiasActivationForward",
-              JCudnn.cudnnConvolutionBiasActivationForward(
-                  on.dnn(),
-                  Dnn.one(type),
-                  d.x,
-                  source,
-                  d.w,
-                  filter,
-                  d.convolution,
-                  algorithm.number(),
-                  scratch,
-                  algorithm.workspaceBytes(),
-                  Dnn.zero(type),
-                  d.y,
-                  result,
-                  d.bias,
-                  bias,
-                  d.activation,
-                  d.y,
-                  result));
-        }
-      }
+    return Dnn.call(
+        context,
+        descriptors -> {
+          Described d = describe(descriptors);
+          if (backwardData) {
+            return on -> backwardData(on, d, algorithm, source, filter, result, scratch);
+          }
+          if (bias == null) {
+            return on -> forward(on, d, algorithm, source, filter, result, scratch);
+          }
+          int[] extents = new int[y.length];
+          Arrays.fill(extents, 1);
+          extents[1] = y[1];
+          cudnnTensorDescriptor added = descriptors.tensor(type, extents);
+          cudnnActivationDescriptor activation =
+              descriptors.activation(
+                  relu
+                      ? cudnnActivationMode.CUDNN_ACTIVATION_RELU
+                      : cudnnActivationMode.CUDNN_ACTIVATION_IDENTITY);
+          return on ->
+              Dnn.check(
+                  "cudnnConvolutionBiasActivationForward",
+                  JCudnn.cudnnConvolutionBiasActivationForward(
+                      on.dnn(),
+                      Dnn.one(type),
+                      d.x,
+                      source,
+                      d.w,
+                      filter,
+                      d.convolution,
+                      algorithm.number(),
+                      scratch,
+                      algorithm.workspaceBytes(),
+                      Dnn.zero(type),
+                      d.y,
+                      result,
+                      added,
+                      bias,
+                      activation,
+                      d.y,
+                      result));
+        });
+  }
 
-      @Override
-      public void close() {
-        d.close();
-      }
-    };
+  private void backwardData(
+      LibraryStream on,
+      Described d,
+      Algorithm algorithm,
+      DeviceAddress source,
+      DeviceAddress filter,
+      DeviceAddress result,
+      Pointer scratch) {
+    Dnn.check(
+        "cudnnConvolutionBackwardData",
+        JCudnn.cudnnConvolutionBackwardData(
+            on.dnn(),
+            Dnn.one(type),
+            d.w,
+            filter,
+            d.y,
+            source,
+            d.convolution,
+            algorithm.number(),
+            scratch,
+            algorithm.workspaceBytes(),
+            Dnn.zero(type),
+            d.x,
+            result));
+  }
+
+  private void forward(
+      LibraryStream on,
+      Described d,
+      Algorithm algorithm,
+      DeviceAddress source,
+      DeviceAddress filter,
+      DeviceAddress result,
+      Pointer scratch) {
+    Dnn.check(
+        "cudnnConvolutionForward",
+        JCudnn.cudnnConvolutionForward(
+            on.dnn(),
+            Dnn.one(type),
+            d.x,
+            source,
+            d.w,
+            filter,
+            d.convolution,
+            algorithm.number(),
+            scratch,
+            algorithm.workspaceBytes(),
+            Dnn.zero(type),
+            d.y,
+            result));
   }
 
   /** The native descriptions of operands and operation. */
-  private static final class Descriptors implements AutoCloseable {
-    private final CudaContext context;
-    private final DnnConvolution of;
-    private @Nullable cudnnTensorDescriptor x;
-    private @Nullable cudnnTensorDescriptor y;
-    private @Nullable cudnnFilterDescriptor w;
-    private @Nullable cudnnConvolutionDescriptor convolution;
-    private @Nullable cudnnTensorDescriptor bias;
-    private @Nullable cudnnActivationDescriptor activation;
+  private record Described(
+      cudnnTensorDescriptor x,
+      cudnnFilterDescriptor w,
+      cudnnTensorDescriptor y,
+      cudnnConvolutionDescriptor convolution) {}
 
-    Descriptors(CudaContext context, DnnConvolution of) {
-      this.context = context;
-      this.of = of;
-      try {
-        x = Dnn.tensor(context, of.type, of.x);
-        y = Dnn.tensor(context, of.type, of.y);
-        cudnnFilterDescriptor filter = new cudnnFilterDescriptor();
-        Dnn.check("cudnnCreateFilterDescriptor", JCudnn.cudnnCreateFilterDescriptor(filter));
-        context.opened();
-        w = filter;
-        Dnn.check(
-            "cudnnSetFilterNdDescriptor",
-            JCudnn.cudnnSetFilterNdDescriptor(
-                filter,
-                Dnn.dataType(of.type),
-                cudnnTensorFormat.CUDNN_TENSOR_NCHW,
-                of.w.length,
-                of.w));
-        cudnnConvolutionDescriptor made = new cudnnConvolutionDescriptor();
-        Dnn.check(
-            "cudnnCreateConvolutionDescriptor", JCudnn.cudnnCreateConvolutionDescriptor(made));
-        context.opened();
-        convolution = made;
-        Dnn.check(
-            "cudnnSetConvolutionNdDescriptor",
-            JCudnn.cudnnSetConvolutionNdDescriptor(
-                made,
-                of.pads.length,
-                of.pads,
-                of.strides,
-                of.dilations,
-                cudnnConvolutionMode.CUDNN_CROSS_CORRELATION,
-                Dnn.dataType(of.type)));
-        Dnn.check(
-            "cudnnSetConvolutionGroupCount", JCudnn.cudnnSetConvolutionGroupCount(made, of.groups));
-        Dnn.check(
-            "cudnnSetConvolutionMathType",
-            JCudnn.cudnnSetConvolutionMathType(
-                made,
-                of.tensorFloat ? cudnnMathType.CUDNN_DEFAULT_MATH : cudnnMathType.CUDNN_FMA_MATH));
-      } catch (DeviceException e) {
-        close();
-        throw e;
-      }
-    }
-
-    void addBias(boolean relu) {
-      int[] extents = new int[of.y.length];
-      Arrays.fill(extents, 1);
-      extents[1] = of.y[1];
-      bias = Dnn.tensor(context, of.type, extents);
-      cudnnActivationDescriptor made = new cudnnActivationDescriptor();
-      Dnn.check("cudnnCreateActivationDescriptor", JCudnn.cudnnCreateActivationDescriptor(made));
-      context.opened();
-      activation = made;
-      Dnn.check(
-          "cudnnSetActivationDescriptor",
-          JCudnn.cudnnSetActivationDescriptor(
-              made,
-              relu
-                  ? cudnnActivationMode.CUDNN_ACTIVATION_RELU
-                  : cudnnActivationMode.CUDNN_ACTIVATION_IDENTITY,
-              cudnnNanPropagation.CUDNN_NOT_PROPAGATE_NAN, // all that the fused call takes
-              0));
-    }
-
-    @Override
-    public void close() {
-      for (cudnnTensorDescriptor tensor : new cudnnTensorDescriptor[] {x, y, bias}) {
-        if (tensor != null) {
-          Dnn.destroy(context, tensor);
-        }
-      }
-      if (w != null) {
-        JCudnn.cudnnDestroyFilterDescriptor(w);
-        context.released();
-      }
-      if (convolution != null) {
-        JCudnn.cudnnDestroyConvolutionDescriptor(convolution);
-        context.released();
-      }
-      if (activation != null) {
-        JCudnn.cudnnDestroyActivationDescriptor(activation);
-        context.released();
-      }
-    }
+  private Described describe(Descriptors descriptors) {
+    return new Described(
+        descriptors.tensor(type, x),
+        descriptors.filter(type, w),
+        descriptors.tensor(type, y),
+        descriptors.convolution(this));
   }
 }

@@ -1,7 +1,9 @@
 package dev.nimble.cuda.library;
 
+import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaStream;
 import dev.nimble.cuda.driver.DeviceMemory;
+import dev.nimble.cuda.driver.Resources;
 import jcuda.jcublas.JCublas2;
 import jcuda.jcublas.cublasHandle;
 import jcuda.jcudnn.JCudnn;
@@ -19,8 +21,8 @@ public final class LibraryStream implements AutoCloseable {
   private static final long BLAS_WORKSPACE_BYTES_HOPPER = 32L << 20; // cuBLAS documentation
 
   private final CudaStream stream;
+  private final Resources owned = new Resources();
   private @Nullable cublasHandle blas;
-  private @Nullable DeviceMemory blasWorkspace;
   private @Nullable cudnnHandle dnn;
 
   /** Binds to {@code stream}, which the caller closes after this. */
@@ -46,53 +48,50 @@ public final class LibraryStream implements AutoCloseable {
   cublasHandle blas() {
     cublasHandle handle = blas;
     if (handle == null) {
-      handle = new cublasHandle();
-      Blas.check("cublasCreate", JCublas2.cublasCreate(handle));
-      stream.context().opened();
+      handle = createBlas();
       blas = handle;
-      Blas.check("cublasSetStream", JCublas2.cublasSetStream(handle, stream.asRuntimeStream()));
-      long bytes =
-          stream.context().computeCapability() >= 90
-              ? BLAS_WORKSPACE_BYTES_HOPPER
-              : BLAS_WORKSPACE_BYTES;
-      DeviceMemory workspace = new DeviceMemory(stream.context(), bytes);
-      blasWorkspace = workspace;
-      Blas.check("cublasSetWorkspace", JCublas2.cublasSetWorkspace(handle, workspace.at(0), bytes));
     }
+    return handle;
+  }
+
+  private cublasHandle createBlas() {
+    CudaContext context = stream.context();
+    long bytes =
+        context.computeCapability() >= 90 ? BLAS_WORKSPACE_BYTES_HOPPER : BLAS_WORKSPACE_BYTES;
+    DeviceMemory workspace = owned.own(new DeviceMemory(context, bytes)); // outlives the handle
+    cublasHandle handle = new cublasHandle();
+    Blas.check("cublasCreate", JCublas2.cublasCreate(handle));
+    context.opened();
+    owned.own(() -> Blas.checkClosed(context, "cublasDestroy", JCublas2.cublasDestroy(handle)));
+    Blas.check("cublasSetStream", JCublas2.cublasSetStream(handle, stream.asRuntimeStream()));
+    Blas.check("cublasSetWorkspace", JCublas2.cublasSetWorkspace(handle, workspace.at(0), bytes));
     return handle;
   }
 
   cudnnHandle dnn() {
     cudnnHandle handle = dnn;
     if (handle == null) {
-      handle = new cudnnHandle();
-      Dnn.check("cudnnCreate", JCudnn.cudnnCreate(handle));
-      stream.context().opened();
+      handle = createDnn();
       dnn = handle;
-      Dnn.check("cudnnSetStream", JCudnn.cudnnSetStream(handle, stream.asRuntimeStream()));
     }
+    return handle;
+  }
+
+  private cudnnHandle createDnn() {
+    CudaContext context = stream.context();
+    cudnnHandle handle = new cudnnHandle();
+    Dnn.check("cudnnCreate", JCudnn.cudnnCreate(handle));
+    context.opened();
+    owned.own(() -> Dnn.checkClosed(context, "cudnnDestroy", JCudnn.cudnnDestroy(handle)));
+    Dnn.check("cudnnSetStream", JCudnn.cudnnSetStream(handle, stream.asRuntimeStream()));
     return handle;
   }
 
   /** Destroys the handles. Idempotent. */
   @Override
   public void close() {
-    cublasHandle openBlas = blas;
-    if (openBlas != null) {
-      blas = null;
-      JCublas2.cublasDestroy(openBlas);
-      stream.context().released();
-    }
-    DeviceMemory workspace = blasWorkspace;
-    if (workspace != null) {
-      blasWorkspace = null;
-      workspace.close();
-    }
-    cudnnHandle openDnn = dnn;
-    if (openDnn != null) {
-      dnn = null;
-      JCudnn.cudnnDestroy(openDnn);
-      stream.context().released();
-    }
+    blas = null;
+    dnn = null;
+    owned.close();
   }
 }

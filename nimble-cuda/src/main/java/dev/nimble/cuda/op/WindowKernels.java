@@ -300,6 +300,8 @@ final class WindowKernels {
             : choice.withWorkspace(aligned + algorithm.workspaceBytes()),
         sources(epilogue),
         o -> {
+          // Made first: were they to fail, the call's descriptors would be left over.
+          List<Launch> last = epilogue == null ? List.of() : after(epilogue, o);
           List<Launch> launches = new ArrayList<>();
           DeviceAddress workspace = o.workspace();
           DeviceAddress source = o.in(0);
@@ -318,9 +320,7 @@ final class WindowKernels {
                       relu,
                       o.out(),
                       workspace == null ? null : workspace.plus(aligned))));
-          if (epilogue != null) {
-            launches.addAll(after(epilogue, o));
-          }
+          launches.addAll(last);
           return launches;
         });
   }

@@ -1,5 +1,6 @@
 package dev.nimble.cuda.record;
 
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.cuda.library.LibraryStream;
 import dev.nimble.cuda.op.Launch;
 import dev.nimble.error.DeviceException;
@@ -10,10 +11,12 @@ import java.util.List;
 final class BoundNode implements AutoCloseable {
   private final Node node;
   private final Launch[] launches;
+  private final Resources owned;
 
   BoundNode(Node node, List<Launch> launches) {
     this.node = node;
     this.launches = launches.toArray(Launch[]::new);
+    this.owned = Resources.of(this.launches);
   }
 
   Node node() {
@@ -35,6 +38,11 @@ final class BoundNode implements AutoCloseable {
     return count(kind) > 0;
   }
 
+  /** How many launches it has. */
+  int count() {
+    return launches.length;
+  }
+
   int count(Launch.Kind kind) {
     int count = 0;
     for (Launch launch : launches) {
@@ -45,8 +53,6 @@ final class BoundNode implements AutoCloseable {
 
   @Override
   public void close() {
-    for (Launch launch : launches) {
-      launch.close();
-    }
+    owned.close();
   }
 }

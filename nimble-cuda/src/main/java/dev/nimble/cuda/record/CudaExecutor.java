@@ -5,6 +5,7 @@ import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaStream;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.cuda.driver.DeviceMemory;
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.cuda.library.LibraryStream;
 import dev.nimble.cuda.op.CudaKernel;
 import dev.nimble.cuda.op.CudaKernels;
@@ -45,7 +46,7 @@ public final class CudaExecutor implements OperatorExecutor {
   private final CudaStream stream;
   private final LibraryStream on;
   private final DeviceMemory report;
-  private final List<DeviceMemory> owned = new ArrayList<>();
+  private final Resources owned = new Resources();
   private final Map<Long, ArrayDeque<DeviceMemory>> free = new HashMap<>();
   private final List<Location> ran = new ArrayList<>();
   private boolean closed;
@@ -55,14 +56,13 @@ public final class CudaExecutor implements OperatorExecutor {
     this.context = context;
     this.kernels = kernels;
     this.onClose = onClose;
-    this.stream = new CudaStream(context);
-    this.on = new LibraryStream(stream);
     try {
-      this.report = new DeviceMemory(context, REPORT_BYTES);
+      this.stream = owned.own(new CudaStream(context));
+      this.on = owned.own(new LibraryStream(stream));
+      this.report = owned.own(new DeviceMemory(context, REPORT_BYTES));
       report.clear(0, REPORT_BYTES);
-      owned.add(report);
     } catch (Throwable failure) {
-      stream.close();
+      owned.closeAfter(failure);
       throw failure;
     }
   }
@@ -90,12 +90,7 @@ public final class CudaExecutor implements OperatorExecutor {
     if (closed) {
       throw new InvalidArgumentException("the eager executor is closed");
     }
-    boolean token = context.enter();
-    try {
-      return body.get();
-    } finally {
-      context.leave(token);
-    }
+    return context.within(body);
   }
 
   @Override
@@ -170,13 +165,16 @@ public final class CudaExecutor implements OperatorExecutor {
   }
 
   private void enqueue(List<Launch> launches) {
+    Resources bound = Resources.of(launches.toArray(Launch[]::new));
     try {
       for (Launch launch : launches) {
         launch.enqueue(on);
       }
-    } finally {
-      launches.forEach(Launch::close);
+    } catch (Throwable failure) {
+      bound.closeAfter(failure);
+      throw failure;
     }
+    bound.close();
   }
 
   private static Location location(Operator operator, List<TensorType> types) {
@@ -196,9 +194,7 @@ public final class CudaExecutor implements OperatorExecutor {
     if (reusable != null && !reusable.isEmpty()) {
       return reusable.pop();
     }
-    DeviceMemory memory = new DeviceMemory(context, size);
-    owned.add(memory);
-    return memory;
+    return owned.own(new DeviceMemory(context, size));
   }
 
   private void recycle(DeviceMemory memory) {
@@ -262,20 +258,10 @@ public final class CudaExecutor implements OperatorExecutor {
       return;
     }
     closed = true;
-    boolean token = !context.isPoisoned() && context.enter();
-    try {
-      if (!context.isPoisoned()) {
-        stream.synchronize();
-      }
-    } finally {
-      try {
-        on.close();
-        stream.close();
-        owned.forEach(DeviceMemory::close);
-      } finally {
-        context.leave(token);
-        onClose.run();
-      }
+    Resources steps = Resources.of(onClose::run, owned);
+    if (!context.isPoisoned()) {
+      steps.own(stream::synchronize);
     }
+    context.closing(steps::close);
   }
 }

@@ -6,6 +6,7 @@ import dev.nimble.cuda.driver.CudaEvent;
 import dev.nimble.cuda.driver.CudaGraph;
 import dev.nimble.cuda.driver.CudaStream;
 import dev.nimble.cuda.driver.DeviceAddress;
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.cuda.op.CudaKernel;
 import dev.nimble.cuda.op.CudaKernels;
 import dev.nimble.cuda.op.Launch;
@@ -47,7 +48,7 @@ public final class CudaRecording implements Recording {
   private final CudaContext context;
   private final Graph graph;
   private final Runnable onClose;
-  private final List<AutoCloseable> owned = new ArrayList<>();
+  private final Resources owned = new Resources();
   private final Map<Integer, BoundNode> nodes = new LinkedHashMap<>();
   private final StepMemory memory;
   private final StepStreams streams;
@@ -71,9 +72,9 @@ public final class CudaRecording implements Recording {
     List<CudaKernel> chosen = chosen(kernels, plan);
     kernels.compile(chosen);
     try {
-      this.memory = own(new StepMemory(context, plan));
+      this.memory = owned.own(new StepMemory(context, plan));
       bind(plan, chosen);
-      this.streams = own(new StepStreams(context, plan, memory, nodes));
+      this.streams = owned.own(new StepStreams(context, plan, memory, nodes));
       this.inputs = graph.inputs().stream().map(memory::input).toList();
       this.outputs = graph.outputs().stream().map(memory::output).toList();
       prerun();
@@ -84,14 +85,9 @@ public final class CudaRecording implements Recording {
       memory.resetVariables();
       memory.clearResults();
     } catch (Throwable failure) {
-      closeAll(failure);
+      owned.closeAfter(failure);
       throw failure;
     }
-  }
-
-  private <T extends AutoCloseable> T own(T resource) {
-    owned.add(0, resource);
-    return resource;
   }
 
   private static List<CudaKernel> chosen(CudaKernels kernels, ExecutionPlan plan) {
@@ -129,7 +125,8 @@ public final class CudaRecording implements Recording {
                 node.id(),
                 memory.report());
         try {
-          nodes.put(node.id(), own(new BoundNode(node, chosen.get(node.id()).bind(operands))));
+          nodes.put(
+              node.id(), owned.own(new BoundNode(node, chosen.get(node.id()).bind(operands))));
         } catch (DeviceException e) {
           throw e.at(node.location());
         }
@@ -172,7 +169,7 @@ public final class CudaRecording implements Recording {
     }
     try (captured) {
       contents = captured.contents();
-      CudaGraph.Exec made = own(captured.instantiate());
+      CudaGraph.Exec made = owned.own(captured.instantiate());
       made.upload(streams.origin());
       exec = made;
     }
@@ -221,30 +218,36 @@ public final class CudaRecording implements Recording {
     if (running) {
       throw new InvalidArgumentException("a step is running; await it before the next launch");
     }
-    if (exec == null || !context.isKept()) {
-      boolean token = context.enter();
-      try {
-        enqueueStep();
-      } finally {
-        context.leave(token);
+    context.checkUsable();
+    try {
+      boolean entered = exec != null && context.isKept() && exec.launch(streams.origin());
+      if (!entered) { // no graph, or a thread whose context is another or was changed
+        launchInContext();
       }
-    } else if (!exec.launch(streams.origin())) { // other code has changed this thread's context
-      boolean token = context.enter();
-      try {
-        enqueueStep();
-      } finally {
-        context.leave(token);
-      }
+    } catch (DeviceException e) {
+      throw placed(e);
     }
     running = true;
   }
 
-  private void enqueueStep() {
-    if (exec == null) {
-      streams.enqueue();
-    } else if (!exec.launch(streams.origin())) {
-      throw new DeviceException("the driver refuses the context that it made current itself");
+  private void launchInContext() {
+    boolean token = context.enter();
+    try {
+      if (exec == null) {
+        streams.enqueue();
+      } else if (!exec.launch(streams.origin())) {
+        throw new DeviceException("the driver refuses the context that it made current itself");
+      }
+    } finally {
+      context.leave(token);
     }
+  }
+
+  /** A failure of a step that names no node: work of all nodes is enqueued, or none. */
+  private DeviceException placed(DeviceException failure) {
+    return failure.location().equals(Location.NOWHERE)
+        ? failure.at(new Location(null, graph.name(), "replay", graph.nodes().size() + " nodes"))
+        : failure;
   }
 
   @Override
@@ -257,7 +260,7 @@ public final class CudaRecording implements Recording {
     try {
       streams.origin().synchronize();
     } catch (DeviceException e) {
-      throw e.at(new Location(null, graph.name(), "replay", graph.nodes().size() + " nodes"));
+      throw placed(e);
     }
     checkReport();
   }
@@ -282,17 +285,15 @@ public final class CudaRecording implements Recording {
   @Override
   public Timeline replayTimed() {
     checkOpen();
-    boolean token = context.enter();
     try {
-      return timed();
-    } finally {
-      context.leave(token);
+      return context.within(this::timed);
+    } catch (DeviceException e) {
+      throw placed(e);
     }
   }
 
   private Timeline timed() {
-    List<AutoCloseable> events = new ArrayList<>();
-    try {
+    try (Resources events = new Resources()) {
       CudaEvent begin = event(events);
       Map<BoundNode, CudaEvent[]> around = new LinkedHashMap<>();
       for (BoundNode node : nodes.values()) {
@@ -325,15 +326,11 @@ public final class CudaRecording implements Recording {
       }
       spans.sort(Comparator.comparingLong(Timeline.Span::startNanos));
       return new Timeline(ImmutableList.copyOf(spans), total);
-    } finally {
-      closeEach(events, null);
     }
   }
 
-  private CudaEvent event(List<AutoCloseable> events) {
-    CudaEvent event = new CudaEvent(context, true);
-    events.add(event);
-    return event;
+  private CudaEvent event(Resources events) {
+    return events.own(new CudaEvent(context, true));
   }
 
   private static CudaEvent eventOf(Map<BoundNode, CudaEvent[]> around, BoundNode node, int which) {
@@ -347,23 +344,21 @@ public final class CudaRecording implements Recording {
   @Override
   public void readVariable(int index, Tensor destination) {
     Value variable = variable(index, destination);
-    boolean token = context.enter();
-    try {
-      memory.read(variable, destination);
-    } finally {
-      context.leave(token);
-    }
+    onDevice(() -> memory.read(variable, destination));
   }
 
   @Override
   public void writeVariable(int index, Tensor source) {
     Value variable = variable(index, source);
-    boolean token = context.enter();
-    try {
-      memory.write(variable, source);
-    } finally {
-      context.leave(token);
-    }
+    onDevice(() -> memory.write(variable, source));
+  }
+
+  private void onDevice(Runnable copy) {
+    context.within(
+        () -> {
+          copy.run();
+          return this;
+        });
   }
 
   private Value variable(int index, Tensor tensor) {
@@ -387,45 +382,10 @@ public final class CudaRecording implements Recording {
     if (closed) {
       return;
     }
-    boolean poisoned = context.isPoisoned();
-    boolean token = !poisoned && context.enter();
-    try {
-      if (running && !poisoned) {
-        await();
-      }
-    } finally {
-      closed = true;
-      try {
-        closeAll(null);
-      } finally {
-        context.leave(token);
-        onClose.run();
-      }
+    Resources steps = Resources.of(onClose::run, owned, () -> closed = true);
+    if (running && !context.isPoisoned()) {
+      steps.own(this::await);
     }
-  }
-
-  private void closeAll(@Nullable Throwable because) {
-    List<AutoCloseable> all = List.copyOf(owned);
-    owned.clear();
-    closeEach(all, because);
-  }
-
-  /** Closes all of them; a failure is added to {@code because}, or thrown if that is null. */
-  private static void closeEach(List<AutoCloseable> all, @Nullable Throwable because) {
-    RuntimeException first = null;
-    for (AutoCloseable resource : all) {
-      try {
-        resource.close();
-      } catch (Exception e) {
-        if (because != null) {
-          because.addSuppressed(e);
-        } else if (first == null) {
-          first = e instanceof RuntimeException ? (RuntimeException) e : new RuntimeException(e);
-        }
-      }
-    }
-    if (first != null) {
-      throw first;
-    }
+    context.closing(steps::close);
   }
 }

@@ -6,6 +6,7 @@ import dev.nimble.cuda.driver.CudaStream;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.cuda.driver.DeviceMemory;
 import dev.nimble.cuda.driver.PinnedMemory;
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.InvalidPlanException;
 import dev.nimble.graph.Graph;
@@ -31,10 +32,13 @@ final class StepMemory implements AutoCloseable {
 
   private final ExecutionPlan plan;
   private final Graph graph;
+  private final Resources owned = new Resources();
   private final DeviceMemory device;
   private final PinnedMemory toDevice;
   private final PinnedMemory toHost;
   private final Map<Slice.Region, Long> bases = new EnumMap<>(Slice.Region.class);
+  private final DeviceAddress inputs;
+  private final DeviceAddress report;
   private final long reportBase;
   private final long inputBytes;
   private final long outputBytes;
@@ -62,21 +66,12 @@ final class StepMemory implements AutoCloseable {
     }
     int hostInput = hostBytes(inputBytes);
     int hostOutput = hostBytes(outputBytes);
-    device = new DeviceMemory(context, base);
     try {
-      toDevice = new PinnedMemory(context, hostInput);
-    } catch (Throwable failure) {
-      device.close();
-      throw failure;
-    }
-    try {
-      toHost = new PinnedMemory(context, hostOutput);
-    } catch (Throwable failure) {
-      toDevice.close();
-      device.close();
-      throw failure;
-    }
-    try {
+      device = owned.own(new DeviceMemory(context, base));
+      toDevice = owned.own(new PinnedMemory(context, hostInput));
+      toHost = owned.own(new PinnedMemory(context, hostOutput));
+      inputs = device.at(0);
+      report = device.at(reportBase);
       device.clear(0, base);
       for (Value value : graph.values()) {
         if (value.kind() == Value.Kind.CONSTANT) {
@@ -85,16 +80,8 @@ final class StepMemory implements AutoCloseable {
       }
       resetVariables();
     } catch (Throwable failure) {
-      closeAfter(failure);
+      owned.closeAfter(failure);
       throw failure;
-    }
-  }
-
-  private void closeAfter(Throwable failure) {
-    try {
-      close();
-    } catch (RuntimeException suppressed) {
-      failure.addSuppressed(suppressed);
     }
   }
 
@@ -130,7 +117,7 @@ final class StepMemory implements AutoCloseable {
 
   /** The two words that kernels report bad contents to. */
   DeviceAddress report() {
-    return device.at(reportBase);
+    return report;
   }
 
   /** Device bytes in all. */
@@ -140,12 +127,12 @@ final class StepMemory implements AutoCloseable {
 
   /** Enqueues the copy of inputs, which clears the report. */
   void upload(CudaStream stream) {
-    stream.upload(toDevice, device.at(0), inputBytes + REPORT_BYTES);
+    stream.upload(toDevice, inputs, inputBytes + REPORT_BYTES);
   }
 
   /** Enqueues the copy of report and outputs. */
   void download(CudaStream stream) {
-    stream.download(device.at(reportBase), toHost, REPORT_BYTES + outputBytes);
+    stream.download(report, toHost, REPORT_BYTES + outputBytes);
   }
 
   /** The host side of a graph input. */
@@ -217,14 +204,6 @@ final class StepMemory implements AutoCloseable {
   /** Frees everything. Idempotent. */
   @Override
   public void close() {
-    try {
-      toHost.close();
-    } finally {
-      try {
-        toDevice.close();
-      } finally {
-        device.close();
-      }
-    }
+    owned.close();
   }
 }

@@ -3,13 +3,12 @@ package dev.nimble.cuda.record;
 import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaEvent;
 import dev.nimble.cuda.driver.CudaStream;
+import dev.nimble.cuda.driver.Resources;
 import dev.nimble.cuda.library.LibraryStream;
 import dev.nimble.cuda.op.Launch;
 import dev.nimble.plan.Command;
 import dev.nimble.plan.ExecutionPlan;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -38,7 +37,7 @@ final class StepStreams implements AutoCloseable {
   }
 
   private final StepMemory memory;
-  private final Deque<AutoCloseable> owned = new ArrayDeque<>();
+  private final Resources owned = new Resources();
   private final List<LibraryStream> streams = new ArrayList<>();
   private final Map<BoundNode, Integer> streamOf = new HashMap<>();
   private final Item[] items;
@@ -58,39 +57,26 @@ final class StepStreams implements AutoCloseable {
     try {
       int count = Math.max(1, plan.streams());
       for (int s = 0; s < count; s++) {
-        CudaStream stream = own(new CudaStream(context));
-        streams.add(own(new LibraryStream(stream)));
+        CudaStream stream = owned.own(new CudaStream(context));
+        streams.add(owned.own(new LibraryStream(stream)));
       }
       prepareLibraries(plan, nodes);
       CudaEvent[] events = new CudaEvent[plan.events()];
       for (int e = 0; e < events.length; e++) {
-        events[e] = own(new CudaEvent(context, false));
+        events[e] = owned.own(new CudaEvent(context, false));
       }
       this.items = items(plan, nodes, events);
-      this.start = own(new CudaEvent(context, false));
+      this.start = owned.own(new CudaEvent(context, false));
       this.forked = forked(plan);
       this.joined = joined(plan);
       this.ends = new CudaEvent[joined.length];
       for (int i = 0; i < ends.length; i++) {
-        ends[i] = own(new CudaEvent(context, false));
+        ends[i] = owned.own(new CudaEvent(context, false));
       }
     } catch (Throwable failure) {
-      closeAfter(failure);
+      owned.closeAfter(failure);
       throw failure;
     }
-  }
-
-  private void closeAfter(Throwable failure) {
-    try {
-      close();
-    } catch (RuntimeException suppressed) {
-      failure.addSuppressed(suppressed);
-    }
-  }
-
-  private <T extends AutoCloseable> T own(T resource) {
-    owned.push(resource);
-    return resource;
   }
 
   private void prepareLibraries(ExecutionPlan plan, Map<Integer, BoundNode> nodes) {
@@ -240,20 +226,6 @@ final class StepStreams implements AutoCloseable {
   /** Destroys everything. Idempotent. */
   @Override
   public void close() {
-    RuntimeException first = null;
-    while (!owned.isEmpty()) {
-      try {
-        owned.pop().close();
-      } catch (RuntimeException e) {
-        if (first == null) {
-          first = e;
-        }
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    }
-    if (first != null) {
-      throw first;
-    }
+    owned.close();
   }
 }
