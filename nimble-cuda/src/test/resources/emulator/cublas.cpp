@@ -680,9 +680,8 @@ int cublasCreate_v2(void** handle) {
 int cublasDestroy_v2(void* handle) {
   if (const int status = enter("cublasDestroy_v2", handle)) return status;
   const unsigned long long memory = static_cast<Handle*>(handle)->own_workspace;
-  if (cuMemFree_v2(memory) != 0) return kInternalError;
   handles().destroy(handle);
-  return kSuccess;
+  return cuMemFree_v2(memory) == 0 ? kSuccess : kInternalError;
 }
 
 int cublasGetVersion_v2(void* handle, int* version) {

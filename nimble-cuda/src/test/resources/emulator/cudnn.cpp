@@ -325,9 +325,9 @@ int cudnnCreate(void** handle) {
 
 int cudnnDestroy(void* handle) {
   if (const int status = enter("cudnnDestroy", handle)) return status;
-  if (cuMemFree_v2(static_cast<Handle*>(handle)->memory) != 0) return kInternalError;
+  const auto memory = static_cast<Handle*>(handle)->memory;
   registry<Handle>().destroy(handle);
-  return kSuccess;
+  return cuMemFree_v2(memory) == 0 ? kSuccess : kInternalError;
 }
 
 int cudnnSetStream(void* handle, void* stream) {

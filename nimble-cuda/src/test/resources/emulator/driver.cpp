@@ -43,6 +43,8 @@ std::condition_variable& work_ready = *new std::condition_variable();
 int pool_size = 0;
 std::mt19937_64 chance(1);
 int delay_micros = 0;
+bool starving = false;  // one piece at a time, by rank: a chain waits until all before it have ended
+int running = 0;
 
 Counts& calls = *new Counts();
 unsigned long calls_epoch = 1;
@@ -81,24 +83,47 @@ void finish(const WorkRef& work) {
   changed.notify_all();
 }
 
+size_t first_by_rank() {
+  size_t first = 0;
+  for (size_t i = 1; i < ready.size(); i++) {
+    if (ready[i]->rank < ready[first]->rank) first = i;
+  }
+  return first;
+}
+
+// A piece of work goes on with the rank of the chain that it continues; sometimes it draws another.
+void give_rank(Work& work, const std::vector<WorkRef>& after) {
+  work.rank = chance();
+  for (const WorkRef& previous : after) {
+    if (!previous->has_heir) {
+      previous->has_heir = true;
+      if (chance() % 16) work.rank = previous->rank;
+      return;
+    }
+  }
+}
+
 void pool_main() {
   Guard guard(lock);
   while (true) {
-    work_ready.wait(guard, [] { return !ready.empty(); });
-    size_t pick = chance() % ready.size();
+    work_ready.wait(guard, [] { return !ready.empty() && !(starving && running > 0); });
+    size_t pick = starving ? first_by_rank() : chance() % ready.size();
     WorkRef work = ready[pick];
     ready[pick] = ready.back();
     ready.pop_back();
     int delay = delay_micros && work->run ? (int)(chance() % (unsigned)delay_micros) : 0;
     std::function<void()> run = std::move(work->run);
     if (run) {
+      running++;
       guard.unlock();
       if (delay) usleep((useconds_t)delay);
       run();
       run = nullptr;
       guard.lock();
+      running--;
     }
     finish(work);
+    if (starving && !ready.empty()) work_ready.notify_one();
   }
 }
 
@@ -118,6 +143,7 @@ void start_pool() {
 WorkRef submit(const std::vector<WorkRef>& after, std::function<void()> run) {
   WorkRef work = std::make_shared<Work>();
   work->run = std::move(run);
+  if (starving) give_rank(*work, after);
   for (const WorkRef& previous : after) {
     if (!previous->done) {
       previous->dependents.push_back(work);
@@ -322,10 +348,14 @@ EXPORT const char* emu_command(const char* line) {
     device_count = 1;
     empty_kernels = false;
     delay_micros = 0;
+    starving = false;
+    work_ready.notify_all();
   } else if (verb == "seed") {
     unsigned long long seed;
     in >> seed >> delay_micros;
     chance.seed(seed);
+    starving = seed % 2;
+    work_ready.notify_all();
   } else if (verb == "empty") {
     in >> empty_kernels;
   } else if (verb == "devices") {
@@ -353,6 +383,9 @@ EXPORT const char* emu_command(const char* line) {
     Counts all(open_handles.begin(), open_handles.end());
     for (auto& entry : abandoned) all[entry.first] += entry.second;
     answer = lines_of(all);
+  } else if (verb == "disown") {
+    open_handles.clear();
+    abandoned.clear();
   } else if (verb == "unknown") {
     for (auto& name : unknown) answer += name + "\n";
   } else if (verb == "reasons") {

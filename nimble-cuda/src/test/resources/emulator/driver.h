@@ -59,6 +59,8 @@ struct Work {
   std::vector<std::shared_ptr<Work>> dependents;
   int pending = 0;
   bool done = false;
+  unsigned long long rank = 0;    // how soon it goes, where one chain of work may starve another
+  bool has_heir = false;          // a later piece of its chain has taken its rank
 };
 typedef std::shared_ptr<Work> WorkRef;
 

@@ -31,6 +31,20 @@ public final class EagerGraph implements AutoCloseable {
     this.graph = graph;
     this.executor = device.eager();
     this.operands = new @Nullable Operand[graph.values().size()];
+    this.lastReader = lastReaders(graph);
+    try {
+      upload();
+    } catch (Throwable failure) {
+      try {
+        executor.close();
+      } catch (RuntimeException suppressed) {
+        failure.addSuppressed(suppressed);
+      }
+      throw failure;
+    }
+  }
+
+  private void upload() {
     for (Value value : graph.values()) {
       if (value.kind() == Value.Kind.CONSTANT) {
         operands[value.id()] = executor.upload(value.contents());
@@ -38,7 +52,6 @@ public final class EagerGraph implements AutoCloseable {
         operands[value.id()] = executor.variable(value.contents());
       }
     }
-    this.lastReader = lastReaders(graph);
   }
 
   private static int[] lastReaders(Graph graph) {

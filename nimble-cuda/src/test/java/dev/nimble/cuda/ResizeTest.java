@@ -3,7 +3,7 @@ package dev.nimble.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.common.primitives.ImmutableDoubleArray;
-import dev.nimble.cuda.emulator.Emulator;
+import dev.nimble.cuda.emulator.OnEmulator;
 import dev.nimble.device.Device;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
@@ -13,21 +13,11 @@ import dev.nimble.op.Resize;
 import dev.nimble.testkit.RandomTensors;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Every form of Resize on the emulated GPU, against the reference kernel. */
-@Tag("emulator")
+@OnEmulator
 class ResizeTest {
-  @BeforeAll
-  static void install() {
-    Assumptions.assumeTrue(Emulator.obstacle().isEmpty(), Emulator::obstacle);
-    Emulator.install();
-    Emulator.reset();
-  }
-
   @Test
   void everyModeTransformAndRoundingEqualsTheReference() {
     Tensor x = RandomTensors.of(TensorType.f32(1, 2, 5, 4), new Random(3));

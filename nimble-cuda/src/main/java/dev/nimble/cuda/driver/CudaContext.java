@@ -26,6 +26,7 @@ public final class CudaContext implements AutoCloseable {
   private static final class PerThread {
     private final CUcontext current = new CUcontext();
     private @Nullable CudaContext kept;
+    private CUcontext set = NONE; // what was last made current here, which may be gone by now
   }
 
   private final int ordinal;
@@ -103,14 +104,13 @@ public final class CudaContext implements AutoCloseable {
     PerThread thread = THREAD.get();
     CUcontext current = thread.current;
     check("cuCtxGetCurrent", JCudaDriver.cuCtxGetCurrent(current));
-    if (current.equals(context)) {
-      thread.kept = this;
+    if (thread.kept == this && current.equals(context)) {
       return false;
     }
-    CudaContext kept = thread.kept;
-    if (current.equals(NONE) || (kept != null && current.equals(kept.context))) {
+    if (current.equals(NONE) || current.equals(thread.set)) {
       check("cuCtxSetCurrent", JCudaDriver.cuCtxSetCurrent(context));
       thread.kept = this;
+      thread.set = context;
       return false;
     }
     check("cuCtxPushCurrent", JCudaDriver.cuCtxPushCurrent(context));
@@ -227,11 +227,8 @@ public final class CudaContext implements AutoCloseable {
   /** Counts a handle as closed; its status matters only while the context is sound. */
   void closed(String call, int code) {
     released();
-    if (code != CUresult.CUDA_SUCCESS && poison == null) {
-      DeviceException failure = failure(call, code, "");
-      if (poison == null) { // a sticky error was reported by the call that met it first
-        throw failure;
-      }
+    if (poison == null) { // else whatever met the sticky error first has reported it
+      check(call, code);
     }
   }
 
@@ -250,20 +247,27 @@ public final class CudaContext implements AutoCloseable {
       return;
     }
     closed = true;
+    Resources.of(this::release, this::forget).close();
+  }
+
+  /** Leaves this thread without the context, if it was left with it. */
+  private void forget() {
     PerThread thread = THREAD.get();
     if (thread.kept == this) {
       thread.kept = null;
-      if (JCudaDriver.cuCtxGetCurrent(thread.current) == CUresult.CUDA_SUCCESS
-          && thread.current.equals(context)) {
-        JCudaDriver.cuCtxSetCurrent(NONE);
+      Status.check("cuCtxGetCurrent", JCudaDriver.cuCtxGetCurrent(thread.current));
+      if (thread.current.equals(context)) {
+        Status.check("cuCtxSetCurrent", JCudaDriver.cuCtxSetCurrent(NONE));
       }
     }
-    if (poison != null) {
-      JCudaDriver.cuDevicePrimaryCtxReset(device);
-    }
-    int code = JCudaDriver.cuDevicePrimaryCtxRelease(device);
+  }
+
+  private void release() {
     if (poison == null) {
-      Status.check("cuDevicePrimaryCtxRelease", code);
+      Status.check("cuDevicePrimaryCtxRelease", JCudaDriver.cuDevicePrimaryCtxRelease(device));
+    } else { // whatever these say, the error is known
+      JCudaDriver.cuDevicePrimaryCtxReset(device);
+      JCudaDriver.cuDevicePrimaryCtxRelease(device);
     }
   }
 

@@ -5,6 +5,10 @@ import jcuda.driver.JCudaDriver;
 
 /** The driver as a whole. */
 public final class CudaDriver {
+  /** What to do when an allocation fails. */
+  public static final String TOO_LITTLE_MEMORY =
+      "the GPU has too little free memory; close engines, or prepare a smaller shape";
+
   private CudaDriver() {}
 
   /**

@@ -33,7 +33,7 @@ final class Status {
   private static String advice(int code) {
     switch (code) {
       case CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-        return "the GPU has too little free memory; close engines, or prepare a smaller shape";
+        return CudaDriver.TOO_LITTLE_MEMORY;
       case CUresult.CUDA_ERROR_INVALID_PTX:
       case CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
         return "the driver is older than the compiler (NVRTC); install a newer driver";

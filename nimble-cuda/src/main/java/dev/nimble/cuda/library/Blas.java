@@ -1,6 +1,7 @@
 package dev.nimble.cuda.library;
 
 import dev.nimble.cuda.driver.CudaContext;
+import dev.nimble.cuda.driver.CudaDriver;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.LibraryError;
@@ -18,10 +19,18 @@ public final class Blas {
   static void check(String call, int code) {
     if (code != cublasStatus.CUBLAS_STATUS_SUCCESS) {
       throw new DeviceException(
-          new LibraryError("cuBLAS", call, code, cublasStatus.stringFor(code)),
-          code == cublasStatus.CUBLAS_STATUS_ARCH_MISMATCH
-              ? "this cuBLAS does not know the GPU; install one for it"
-              : "");
+          new LibraryError("cuBLAS", call, code, cublasStatus.stringFor(code)), advice(code));
+    }
+  }
+
+  private static String advice(int code) {
+    switch (code) {
+      case cublasStatus.CUBLAS_STATUS_ALLOC_FAILED:
+        return CudaDriver.TOO_LITTLE_MEMORY;
+      case cublasStatus.CUBLAS_STATUS_ARCH_MISMATCH:
+        return "this cuBLAS does not know the GPU; install one for it";
+      default:
+        return "";
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.nimble.cuda.library;
 
 import dev.nimble.cuda.driver.CudaContext;
+import dev.nimble.cuda.driver.CudaDriver;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.cuda.driver.Resources;
 import dev.nimble.error.DeviceException;
@@ -26,6 +27,9 @@ public final class Dnn {
   private static final Pointer ZERO_F32 = Pointer.to(new float[] {0});
   private static final Pointer ONE_F64 = Pointer.to(new double[] {1});
   private static final Pointer ZERO_F64 = Pointer.to(new double[] {0});
+
+  // CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED of cuDNN 9, which JCudnn does not name.
+  private static final int NO_DEVICE_MEMORY = 4004;
 
   private Dnn() {}
 
@@ -70,7 +74,8 @@ public final class Dnn {
   static void check(String call, int code) {
     if (code != 0) {
       throw new DeviceException(
-          new LibraryError("cuDNN", call, code, JCudnn.cudnnGetErrorString(code)), "");
+          new LibraryError("cuDNN", call, code, JCudnn.cudnnGetErrorString(code)),
+          code == NO_DEVICE_MEMORY ? CudaDriver.TOO_LITTLE_MEMORY : "");
     }
   }
 

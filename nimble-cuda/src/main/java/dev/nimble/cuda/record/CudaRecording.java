@@ -181,6 +181,12 @@ public final class CudaRecording implements Recording {
     return contents;
   }
 
+  /** How many launches {@code node} has. */
+  int launchesOf(Node node) {
+    BoundNode bound = nodes.get(node.id());
+    return bound == null ? 0 : bound.count();
+  }
+
   /** Nodes' launches of {@code kind}. */
   int launches(Launch.Kind kind) {
     return nodes.values().stream().mapToInt(node -> node.count(kind)).sum();
@@ -234,7 +240,7 @@ public final class CudaRecording implements Recording {
     boolean token = context.enter();
     try {
       if (exec == null) {
-        streams.enqueue();
+        enqueueOrNone();
       } else if (!exec.launch(streams.origin())) {
         throw new DeviceException("the driver refuses the context that it made current itself");
       }
@@ -243,9 +249,29 @@ public final class CudaRecording implements Recording {
     }
   }
 
-  /** A failure of a step that names no node: work of all nodes is enqueued, or none. */
+  /** Enqueues a step; of one that fails midway, nothing goes on when this returns. */
+  private void enqueueOrNone() {
+    try {
+      streams.enqueue();
+    } catch (DeviceException failure) {
+      if (!context.isPoisoned()) {
+        try {
+          streams.synchronize();
+        } catch (DeviceException reason) { // work enqueued before failed, and then the call did
+          reason.addSuppressed(failure);
+          throw reason;
+        }
+      }
+      throw failure;
+    }
+  }
+
+  /**
+   * A failure of a step, whose node is known only if its call was refused: work that fails does so
+   * later, and then any call may say so.
+   */
   private DeviceException placed(DeviceException failure) {
-    return failure.location().equals(Location.NOWHERE)
+    return failure.location().equals(Location.NOWHERE) || context.isPoisoned()
         ? failure.at(new Location(null, graph.name(), "replay", graph.nodes().size() + " nodes"))
         : failure;
   }

@@ -312,7 +312,9 @@ public final class Emulator {
 
   /**
    * Draws the order of unordered work from {@code seed}, with pauses of up to {@code micros}
-   * microseconds before each piece.
+   * microseconds before each piece. By an even seed, what is ready runs at once or next, at random;
+   * by an odd one, chains of work have random ranks, and one runs only while no chain of a better
+   * rank can, which finds waits that chance would hardly ever miss.
    */
   public static void delays(long seed, int micros) {
     send("seed " + (seed & Long.MAX_VALUE) + " " + micros);
@@ -405,6 +407,11 @@ public final class Emulator {
   /** What is open: handles and allocations by kind; empty when nothing leaks. */
   public static Map<String, Long> open() {
     return parse(send("leaks"));
+  }
+
+  /** Counts what is open now as not open, for tests that make calls fail which free it. */
+  public static void disown() {
+    send("disown");
   }
 
   /** Functions that were called and are not emulated. */
