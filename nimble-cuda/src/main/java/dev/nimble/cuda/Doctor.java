@@ -74,26 +74,21 @@ public final class Doctor {
       }
       for (int ordinal = 0; ordinal < count; ordinal++) {
         try (CudaContext context = new CudaContext(ordinal)) {
-          boolean token = context.enter();
-          try {
-            long[] memory = context.memory();
-            lines.add(
-                "GPU "
-                    + context
-                    + ", compute capability "
-                    + context.computeCapability() / 10
-                    + "."
-                    + context.computeCapability() % 10
-                    + ", "
-                    + context.multiprocessors()
-                    + " multiprocessors, "
-                    + (memory[0] >> 20)
-                    + " of "
-                    + (memory[1] >> 20)
-                    + " MiB free");
-          } finally {
-            context.leave(token);
-          }
+          long[] memory = context.within(context::memory);
+          lines.add(
+              "GPU "
+                  + context
+                  + ", compute capability "
+                  + context.computeCapability() / 10
+                  + "."
+                  + context.computeCapability() % 10
+                  + ", "
+                  + context.multiprocessors()
+                  + " multiprocessors, "
+                  + (memory[0] >> 20)
+                  + " of "
+                  + (memory[1] >> 20)
+                  + " MiB free");
         }
       }
     } catch (NimbleException e) {

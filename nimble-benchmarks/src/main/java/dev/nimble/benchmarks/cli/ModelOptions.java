@@ -50,7 +50,8 @@ final class ModelOptions {
       names = "--device",
       paramLabel = "DEVICE",
       defaultValue = "auto",
-      description = "auto, cpu, or another kind with an ordinal (default: ${DEFAULT-VALUE}).")
+      description =
+          "auto, cpu, cuda, or cuda:N for GPU N; see nimble doctor (default: ${DEFAULT-VALUE}).")
   private String device = "auto";
 
   @Option(

@@ -19,6 +19,7 @@ import picocli.CommandLine.Command;
       BenchCommand.class,
       SimilarityCommand.class,
       CoverageCommand.class,
+      DoctorCommand.class,
       CommandLine.HelpCommand.class
     })
 public final class NimbleCommand {

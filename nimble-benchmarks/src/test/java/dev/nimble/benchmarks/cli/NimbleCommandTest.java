@@ -214,4 +214,13 @@ class NimbleCommandTest {
     assertThat(nimble("fly").exitCode()).isEqualTo(2);
     assertThat(nimble().exitCode()).isEqualTo(2);
   }
+
+  @Test
+  void doctorSaysWhatIsHereAndWhatAutoTakes() {
+    Outcome outcome = nimble("doctor");
+    assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+    assertThat(outcome.out())
+        .contains("machine: ", "libcuda.so.1", "libnvrtc.so.12", "libcublas.so.12", "libcudnn.so.9")
+        .contains("device cpu: ", "device cuda: ", "auto takes: ");
+  }
 }

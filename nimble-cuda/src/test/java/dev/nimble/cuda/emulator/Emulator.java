@@ -107,6 +107,11 @@ public final class Emulator {
     }
   }
 
+  /** The file of an emulated library, for other processes. */
+  public static Path library(String name) {
+    return folder().resolve(name);
+  }
+
   /** Where the libraries were built. */
   static synchronized Path folder() {
     install();
