@@ -96,6 +96,9 @@ final class NativeLibraries {
       Pattern.compile("(lib[\\w+-]+\\.so(?:\\.\\d+)*): cannot open shared object file");
   private static final Pattern VERSION_MISSING = Pattern.compile("version `([^']+)' not found");
 
+  private static final Pattern NOT_A_LIBRARY =
+      Pattern.compile("file too short|invalid ELF header|wrong ELF class");
+
   private static @Nullable NativeLibraries once;
 
   private final Map<Needed, Found> found = new EnumMap<>(Needed.class);
@@ -231,6 +234,10 @@ final class NativeLibraries {
     Matcher version = VERSION_MISSING.matcher(all);
     if (version.find()) {
       return "is too old or too new: it lacks " + version.group(1);
+    }
+    Matcher damaged = NOT_A_LIBRARY.matcher(all);
+    if (damaged.find()) {
+      return "is damaged, or for another kind of machine: " + damaged.group();
     }
     if (failure instanceof NoClassDefFoundError) {
       return "cannot be used: JCuda's classes or natives are not on the class path ("
