@@ -1,16 +1,20 @@
 package dev.nimble.cuda.op;
 
-import dev.nimble.error.InvalidModelException;
 import dev.nimble.graph.DataType;
 
-/** Element types in CUDA C. */
+/** Element types in CUDA C; a constant for each {@link DataType}. */
 enum CType {
   F32("float", "float"),
   F64("double", "double"),
   F16("half16", "float"),
+  BF16("bfloat16", "float"),
   I64("long long", "long long"),
   I32("int", "long long"),
+  I16("short", "long long"),
   I8("signed char", "long long"),
+  U64("unsigned long long", "unsigned long long"),
+  U32("unsigned int", "long long"),
+  U16("unsigned short", "long long"),
   U8("unsigned char", "long long"),
   BOOL("unsigned char", "long long");
 
@@ -23,12 +27,7 @@ enum CType {
   }
 
   static CType of(DataType type) {
-    for (CType known : values()) {
-      if (known.name().equals(type.name())) {
-        return known;
-      }
-    }
-    throw new InvalidModelException("the CUDA device has no kernels for elements of type " + type);
+    return valueOf(type.name());
   }
 
   /** The type of an element in memory. */

@@ -106,7 +106,7 @@ final class ElementwiseKernel implements CudaKernel {
     }
     List<TensorType> types = bias == null ? List.of(sums) : List.of(sums, bias);
     FusedElementwise fused = new FusedElementwise(ImmutableList.copyOf(steps), types.size());
-    return new ElementwiseKernel(toolbox, fused, types, sums, beta);
+    return new ElementwiseKernel(toolbox, fused, types, sums, bias == null ? 1 : beta);
   }
 
   private static FusedElementwise.Step step(Elementwise operator, int... operands) {
@@ -215,12 +215,7 @@ final class ElementwiseKernel implements CudaKernel {
     }
     if (operator instanceof Binary) {
       DataType second = types.get(step.operands().get(1)).dataType();
-      String name = ((Binary) operator).function().name().toLowerCase(Locale.ROOT);
-      if (!first.isFloating() && !second.isFloating()) {
-        return "j_" + name + "(" + v[0] + ", " + v[1] + ")";
-      }
-      boolean wide = first == DataType.F64 || second == DataType.F64 || !first.isFloating();
-      return call("b_" + name, wide ? "double" : "float", v[0], v[1]);
+      return binary(((Binary) operator).function(), first, second, v[0], v[1]);
     }
     if (operator instanceof Compare) {
       return "(" + v[0] + relation(((Compare) operator).relation()) + v[1] + ") ? 1LL : 0LL";
@@ -246,16 +241,28 @@ final class ElementwiseKernel implements CudaKernel {
     return cast(((Cast) operator).to(), first, v[0]);
   }
 
+  private static String binary(
+      BinaryFunction function, DataType first, DataType second, String a, String b) {
+    String name = function.name().toLowerCase(Locale.ROOT);
+    if (first.isFloating()) {
+      boolean wide = first == DataType.F64 || second == DataType.F64;
+      return call("b_" + name, wide ? "double" : "float", a, b);
+    }
+    if (second.isFloating()) { // an integer to a floating power
+      return "to_long(integer_pow((double)" + a + ", (double)" + b + "))";
+    }
+    String type = CType.of(first).computed();
+    return "j_" + name + "((" + type + ")" + a + ", (" + type + ")" + b + ")";
+  }
+
   private static String cast(DataType to, DataType from, String operand) {
     if (to == DataType.BOOL) {
       return "(" + operand + " != 0) ? 1LL : 0LL";
     }
     if (!to.isFloating()) {
-      return "to_long(" + operand + ")";
+      return (to == DataType.U64 ? "to_unsigned(" : "to_long(") + operand + ")";
     }
-    return from == DataType.F32 || from == DataType.F16 // others round to double first
-        ? operand
-        : "(double)" + operand;
+    return from.isFloating() ? operand : "(double)" + operand; // integers round to double first
   }
 
   private static String relation(Compare.Relation relation) {

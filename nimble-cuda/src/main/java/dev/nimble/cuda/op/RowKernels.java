@@ -137,6 +137,8 @@ final class RowKernels {
         return Long.MIN_VALUE;
       case I32:
         return Integer.MIN_VALUE;
+      case I16:
+        return Short.MIN_VALUE;
       case I8:
         return Byte.MIN_VALUE;
       default:
@@ -145,7 +147,7 @@ final class RowKernels {
   }
 
   private static long greatest(DataType type) {
-    return type == DataType.U8 ? 255 : -(least(type) + 1);
+    return type.isUnsigned() ? (1L << 8 * type.sizeBytes()) - 1 : -(least(type) + 1);
   }
 
   private CudaKernel argReduce(ArgReduce operator) {

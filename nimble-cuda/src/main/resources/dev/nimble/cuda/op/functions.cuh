@@ -1,5 +1,5 @@
 // The element functions: dev.nimble.op.UnaryFunction and BinaryFunction in CUDA C. F is float or
-// double; the integer forms take and give 64 bits.
+// double; the integer forms take and give 64 bits, and wrap.
 
 #define UNARY template <typename F> __device__ inline F
 
@@ -49,7 +49,9 @@ UNARY u_mish(F x, F, F) {
 }
 
 __device__ inline long long i_abs(long long x, float, float) { return m_abs(x); }
-__device__ inline long long i_neg(long long x, float, float) { return -x; }
+__device__ inline long long i_neg(long long x, float, float) {
+  return (long long)(0ULL - (unsigned long long)x);
+}
 __device__ inline long long i_sign(long long x, float, float) { return (x > 0) - (x < 0); }
 __device__ inline long long i_relu(long long x, float, float) { return x > 0 ? x : 0; }
 __device__ inline long long i_clip(long long x, float a, float b) {
@@ -87,8 +89,18 @@ __device__ inline long long j_mul(long long a, long long b) {
 __device__ inline long long j_div(long long a, long long b) {
   return b == 0 ? 0 : b == -1 ? j_sub(0, a) : a / b;
 }
+// A power of an integer. CUDA's pow may err in the last place, and a power that is itself an
+// integer must not.
+__device__ inline double integer_pow(double a, double b) {
+  if (b >= 0 && b <= 53 && b == floor(b)) {
+    double power = 1;
+    for (int i = 0; i < (int)b; i++) power *= a;
+    if (fabs(power) <= 9007199254740992.0) return power;
+  }
+  return pow(a, b);
+}
 __device__ inline long long j_pow(long long a, long long b) {
-  return to_long(pow((double)a, (double)b));
+  return to_long(integer_pow((double)a, (double)b));
 }
 __device__ inline long long j_min(long long a, long long b) { return a < b ? a : b; }
 __device__ inline long long j_max(long long a, long long b) { return a > b ? a : b; }
@@ -100,3 +112,39 @@ __device__ inline long long j_mod(long long a, long long b) {
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 __device__ inline long long j_prelu(long long a, long long b) { return a < 0 ? j_mul(a, b) : a; }
+
+// Unsigned 64-bit integers.
+__device__ inline unsigned long long j_add(unsigned long long a, unsigned long long b) {
+  return a + b;
+}
+__device__ inline unsigned long long j_sub(unsigned long long a, unsigned long long b) {
+  return a - b;
+}
+__device__ inline unsigned long long j_mul(unsigned long long a, unsigned long long b) {
+  return a * b;
+}
+__device__ inline unsigned long long j_div(unsigned long long a, unsigned long long b) {
+  return b == 0 ? 0 : a / b;
+}
+__device__ inline unsigned long long j_pow(unsigned long long a, unsigned long long b) {
+  unsigned long long power = 1;
+  for (; b != 0; b >>= 1, a *= a) {
+    if (b & 1) power *= a;
+  }
+  return power;
+}
+__device__ inline unsigned long long j_min(unsigned long long a, unsigned long long b) {
+  return a < b ? a : b;
+}
+__device__ inline unsigned long long j_max(unsigned long long a, unsigned long long b) {
+  return a > b ? a : b;
+}
+__device__ inline unsigned long long j_fmod(unsigned long long a, unsigned long long b) {
+  return b == 0 ? 0 : a % b;
+}
+__device__ inline unsigned long long j_mod(unsigned long long a, unsigned long long b) {
+  return j_fmod(a, b);
+}
+__device__ inline unsigned long long j_prelu(unsigned long long a, unsigned long long) {
+  return a;
+}

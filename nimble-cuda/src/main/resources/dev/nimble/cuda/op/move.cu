@@ -57,7 +57,7 @@ __device__ inline int pad_source(int mode, int at, int extent) {
 FOR_EACH_SIZE(PAD)
 
 // Rows of `inner` elements, chosen by index out of `extent`. An index out of range takes nothing
-// and is reported: report[0] becomes the node's number plus 1, report[1] the index.
+// and is reported.
 template <typename T, typename I>
 __device__ inline void gather(long long n, long long count, long long inner, long long extent,
                               const T* in, const I* indices, T* out, int node,
@@ -67,9 +67,7 @@ __device__ inline void gather(long long n, long long count, long long inner, lon
     long long row = i / inner;
     long long index = (long long)indices[row % count];
     if (index < -extent || index >= extent) {
-      if (atomicCAS(report, 0ULL, (unsigned long long)(node + 1)) == 0ULL) {
-        report[1] = (unsigned long long)index;
-      }
+      report_index(node, index, report);
       continue;
     }
     long long at = index < 0 ? index + extent : index;

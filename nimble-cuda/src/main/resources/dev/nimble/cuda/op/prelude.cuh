@@ -22,7 +22,9 @@ __device__ inline unsigned short float_to_half(float x) {  // round to nearest, 
   unsigned int bits = __float_as_uint(x);
   unsigned int sign = (bits >> 16) & 0x8000u;
   unsigned int magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return (unsigned short)(sign | 0x7e00u);
+  if (magnitude > 0x7f800000u) {             // NaN: quiet, with what fits of its payload
+    return (unsigned short)(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+  }
   if (magnitude >= 0x477ff000u) return (unsigned short)(sign | 0x7c00u);
   if (magnitude < 0x38800000u) {             // subnormal: adding 0.5 leaves it in the low bits
     float shifted = __uint_as_float(magnitude) + 0.5f;
@@ -39,13 +41,14 @@ __device__ inline unsigned short float_to_bfloat(float x) {
 }
 
 // Elements as they are computed with: floating types in their own precision (16 bits: in float),
-// integers and booleans in 64 bits.
+// integers and booleans in 64 bits, signed but for unsigned 64-bit integers.
 __device__ inline float load(const float* p) { return *p; }
 __device__ inline double load(const double* p) { return *p; }
 __device__ inline float load(const half16* p) { return half_to_float(p->bits); }
 __device__ inline float load(const bfloat16* p) {
   return __uint_as_float((unsigned int)p->bits << 16);
 }
+__device__ inline unsigned long long load(const unsigned long long* p) { return *p; }
 template <typename T> __device__ inline long long load(const T* p) { return (long long)*p; }
 
 __device__ inline long long to_long(double x) {  // as Java casts: truncates, saturates, NaN is 0
@@ -56,6 +59,16 @@ __device__ inline long long to_long(double x) {  // as Java casts: truncates, sa
 }
 __device__ inline long long to_long(float x) { return to_long((double)x); }
 __device__ inline long long to_long(long long x) { return x; }
+__device__ inline long long to_long(unsigned long long x) { return (long long)x; }
+
+// The same for unsigned 64 bits: below 2^63 as to_long, above it the upper half of the range.
+__device__ inline unsigned long long to_unsigned(double x) {
+  if (x < 9223372036854775808.0) return (unsigned long long)to_long(x);
+  return (unsigned long long)to_long(x - 9223372036854775808.0) ^ 0x8000000000000000ULL;
+}
+__device__ inline unsigned long long to_unsigned(float x) { return to_unsigned((double)x); }
+__device__ inline unsigned long long to_unsigned(long long x) { return (unsigned long long)x; }
+__device__ inline unsigned long long to_unsigned(unsigned long long x) { return x; }
 
 template <typename X> __device__ inline void store(float* p, X x) { *p = (float)x; }
 template <typename X> __device__ inline void store(double* p, X x) { *p = (double)x; }
@@ -64,6 +77,9 @@ template <typename X> __device__ inline void store(half16* p, X x) {
 }
 template <typename X> __device__ inline void store(bfloat16* p, X x) {
   p->bits = float_to_bfloat((float)x);
+}
+template <typename X> __device__ inline void store(unsigned long long* p, X x) {
+  *p = to_unsigned(x);
 }
 template <typename T, typename X> __device__ inline void store(T* p, X x) {
   *p = (T)to_long(x);                        // integers keep their low bits
@@ -78,6 +94,7 @@ template <typename T, typename X> __device__ inline auto rounded(X x) {
 }
 
 template <typename T> struct Computed { typedef long long type; };
+template <> struct Computed<unsigned long long> { typedef unsigned long long type; };
 template <> struct Computed<float> { typedef float type; };
 template <> struct Computed<double> { typedef double type; };
 template <> struct Computed<half16> { typedef float type; };
@@ -99,6 +116,14 @@ __device__ inline long long offset_of(long long i, int rank, const Axes& extents
   return rank > 0 ? offset + i * strides.of[0] : 0;
 }
 
+// Says that a kernel met an index that it cannot use: report[0] becomes the node's number plus 1,
+// report[1] the index. The first to say so is heard.
+__device__ inline void report_index(int node, long long index, unsigned long long* report) {
+  if (atomicCAS(report, 0ULL, (unsigned long long)(node + 1)) == 0ULL) {
+    report[1] = (unsigned long long)index;
+  }
+}
+
 #define INFINITE __int_as_float(0x7f800000)
 #define NOT_A_NUMBER __int_as_float(0x7fc00000)
 
@@ -115,7 +140,9 @@ __device__ inline float m_sqrt(float x) { return sqrtf(x); }
 __device__ inline double m_sqrt(double x) { return sqrt(x); }
 __device__ inline float m_abs(float x) { return fabsf(x); }
 __device__ inline double m_abs(double x) { return fabs(x); }
-__device__ inline long long m_abs(long long x) { return x < 0 ? -x : x; }
+__device__ inline long long m_abs(long long x) {   // the least integer stays as it is
+  return x < 0 ? (long long)(0ULL - (unsigned long long)x) : x;
+}
 __device__ inline float m_tanh(float x) { return tanhf(x); }
 __device__ inline double m_tanh(double x) { return tanh(x); }
 __device__ inline float m_erf(float x) { return erff(x); }

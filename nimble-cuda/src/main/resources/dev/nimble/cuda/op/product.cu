@@ -4,12 +4,16 @@
 
 #define TILE 16
 
+// What sums are kept in: an unsigned integer wraps where a signed one may not.
+template <typename C> struct Wrapping { typedef C type; };
+template <> struct Wrapping<long long> { typedef unsigned long long type; };
+
 #define PRODUCT(NAME, T)                                                                      \
   extern "C" __global__ void product_##NAME(int m, int k, int n, int trans_a, int trans_b,    \
                                             int rank, Axes extents, Axes a_strides,           \
                                             Axes b_strides, float alpha, const T* a_base,     \
                                             const T* b_base, T* c_base) {                     \
-    typedef Computed<T>::type C;                                                              \
+    typedef Wrapping<Computed<T>::type>::type C;                                              \
     __shared__ C a_tile[TILE][TILE];                                                          \
     __shared__ C b_tile[TILE][TILE];                                                          \
     const T* a = a_base + offset_of(blockIdx.z, rank, extents, a_strides) * (long long)m * k; \
@@ -24,11 +28,11 @@
         int q = start + threadIdx.y;                                                          \
         a_tile[threadIdx.y][threadIdx.x] =                                                    \
             row < m && p < k                                                                  \
-                ? load(a + (trans_a ? (long long)p * m + row : (long long)row * k + p))       \
+                ? (C)load(a + (trans_a ? (long long)p * m + row : (long long)row * k + p))       \
                 : (C)0;                                                                       \
         b_tile[threadIdx.y][threadIdx.x] =                                                    \
             q < k && column < n                                                               \
-                ? load(b + (trans_b ? (long long)column * k + q : (long long)q * n + column)) \
+                ? (C)load(b + (trans_b ? (long long)column * k + q : (long long)q * n + column)) \
                 : (C)0;                                                                       \
         __syncthreads();                                                                      \
         for (int t = 0; t < TILE; t++) sum += a_tile[threadIdx.y][t] * b_tile[t][threadIdx.x]; \

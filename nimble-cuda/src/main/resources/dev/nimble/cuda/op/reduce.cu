@@ -58,13 +58,15 @@ __device__ inline double finish(int function, double held, long long count, doub
 }
 
 __device__ inline long long combine(int function, long long held, long long x) {
+  unsigned long long a = (unsigned long long)held;  // which wraps where signed integers may not
+  unsigned long long b = (unsigned long long)x;
   switch (function) {
-    case PROD: return held * x;
+    case PROD: return (long long)(a * b);
     case MAX: return held > x ? held : x;
     case MIN: return held < x ? held : x;
-    case L1: return held + (x < 0 ? -x : x);
-    case SUM_SQUARE: return held + x * x;
-    default: return held + x;
+    case L1: return (long long)(a + (unsigned long long)m_abs(x));
+    case SUM_SQUARE: return (long long)(a + b * b);
+    default: return (long long)(a + b);
   }
 }
 
