@@ -27,6 +27,8 @@ public final class CudaKernels {
           ProductKernels::of,
           WindowKernels::of,
           RowKernels::of,
+          ScanKernels::of,
+          ScatterKernels::of,
           MoveKernels::of);
 
   private final Kernels kernels;

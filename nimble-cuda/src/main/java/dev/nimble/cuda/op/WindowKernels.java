@@ -14,6 +14,7 @@ import dev.nimble.graph.TensorType;
 import dev.nimble.op.Conv;
 import dev.nimble.op.ConvTranspose;
 import dev.nimble.op.KernelChoice;
+import dev.nimble.op.MaxPoolIndices;
 import dev.nimble.op.Pool;
 import dev.nimble.op.Unary;
 import dev.nimble.op.UnaryFunction;
@@ -55,6 +56,9 @@ final class WindowKernels {
     if (operator instanceof Pool) {
       return family.pool((Pool) operator);
     }
+    if (operator instanceof MaxPoolIndices) {
+      return family.poolIndices((MaxPoolIndices) operator);
+    }
     if (operator instanceof Conv) {
       return family.conv((Conv) operator);
     }
@@ -70,14 +74,18 @@ final class WindowKernels {
 
   // Pools.
 
-  private CudaKernel pool(Pool pool) {
-    TensorType x = inputs.get(0);
-    Window window = pool.window();
+  private long operations(Pool pool) {
     long volume = 1;
     for (int extent : pool.kernel().asList()) {
       volume *= extent;
     }
-    long operations = volume * output.elements();
+    return volume * output.elements();
+  }
+
+  private CudaKernel pool(Pool pool) {
+    TensorType x = inputs.get(0);
+    Window window = pool.window();
+    long operations = operations(pool);
     boolean max = pool.function() == Pool.Function.MAX;
     boolean even = window.padsBefore().equals(window.padsAfter());
     boolean dilated = window.dilations().stream().anyMatch(d -> d != 1);
@@ -117,6 +125,29 @@ final class WindowKernels {
                                 window)
                             .integer(max ? 0 : 1)
                             .integer(pool.countIncludePad() ? 1 : 0)
+                            .address(o.in(0))
+                            .address(o.out()))));
+  }
+
+  private CudaKernel poolIndices(MaxPoolIndices indices) {
+    TensorType x = inputs.get(0);
+    Pool pool = indices.pool();
+    return new PlainKernel(
+        choice("window pool indices", operations(pool)),
+        o ->
+            output.elements() == 0
+                ? List.of()
+                : List.of(
+                    Launches.kernel(
+                        toolbox.function(WINDOW, "pool_indices_" + CType.suffix(x.dataType())),
+                        LaunchDimensions.forElements(output.elements()),
+                        addWindow(
+                                new KernelArguments().longInteger(output.elements()),
+                                x.shape(),
+                                pool.kernel(),
+                                output.shape(),
+                                pool.window())
+                            .integer(indices.columnMajor() ? 1 : 0)
                             .address(o.in(0))
                             .address(o.out()))));
   }

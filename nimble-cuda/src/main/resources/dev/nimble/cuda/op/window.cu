@@ -71,6 +71,51 @@ POOL(u32, unsigned int)
 POOL(u16, unsigned short)
 POOL(u8, unsigned char)
 
+// Where the elements are that MAX takes, as offsets into the whole operand; within a plane counted
+// from the last spatial axis, or from the first.
+#define POOL_INDICES(NAME, T)                                                                 \
+  extern "C" __global__ void pool_indices_##NAME(long long n, Window w, int column_major,     \
+                                                 const T* in, long long* out) {               \
+    typedef Computed<T>::type C;                                                              \
+    long long area = (long long)w.out.of[0] * w.out.of[1] * w.out.of[2];                      \
+    long long in_area = (long long)w.in.of[0] * w.in.of[1] * w.in.of[2];                      \
+    GRID_STRIDE(i, n) {                                                                       \
+      const T* plane = in + i / area * in_area;                                               \
+      int v = (int)(i % w.out.of[2]);                                                         \
+      int h = (int)(i / w.out.of[2] % w.out.of[1]);                                           \
+      int d = (int)(i / w.out.of[2] / w.out.of[1] % w.out.of[0]);                             \
+      C held = 0;                                                                             \
+      long long best = -1;                                                                    \
+      for (int a = 0; a < w.kernel.of[0]; a++) {                                              \
+        int p = d * w.strides.of[0] + a * w.dilations.of[0] - w.before.of[0];                 \
+        if (p < 0 || p >= w.in.of[0]) continue;                                               \
+        for (int b = 0; b < w.kernel.of[1]; b++) {                                            \
+          int q = h * w.strides.of[1] + b * w.dilations.of[1] - w.before.of[1];               \
+          if (q < 0 || q >= w.in.of[1]) continue;                                             \
+          for (int e = 0; e < w.kernel.of[2]; e++) {                                          \
+            int r = v * w.strides.of[2] + e * w.dilations.of[2] - w.before.of[2];             \
+            if (r < 0 || r >= w.in.of[2]) continue;                                           \
+            C x = load(plane + ((long long)p * w.in.of[1] + q) * w.in.of[2] + r);             \
+            if (best < 0 || x > held || (x != x && held == held)) {                           \
+              held = x;                                                                       \
+              best = column_major ? ((long long)r * w.in.of[1] + q) * w.in.of[0] + p          \
+                                  : ((long long)p * w.in.of[1] + q) * w.in.of[2] + r;         \
+            }                                                                                 \
+          }                                                                                   \
+        }                                                                                     \
+      }                                                                                       \
+      out[i] = i / area * in_area + (best < 0 ? 0 : best);                                    \
+    }                                                                                         \
+  }
+FOR_EACH_FLOAT(POOL_INDICES)
+POOL_INDICES(i64, long long)
+POOL_INDICES(i32, int)
+POOL_INDICES(i16, short)
+POOL_INDICES(i8, signed char)
+POOL_INDICES(u32, unsigned int)
+POOL_INDICES(u16, unsigned short)
+POOL_INDICES(u8, unsigned char)
+
 // Convolution, a thread an output: X [N, C, in], W [M, C / group, kernel]; bias may be null.
 template <typename T>
 __device__ inline void convolve(long long n, const Window& w, int filters, int channels,
