@@ -38,8 +38,7 @@ final class ScanKernels {
     Shape shape = type.shape();
     int along = axis(operator.axis(), shape);
     return new PlainKernel(
-        KernelChoice.of(
-                "block scan", Demands.of(type.elements(), List.of(type), List.of(type)))
+        KernelChoice.of("block scan", Demands.of(type.elements(), List.of(type), List.of(type)))
             .inPlaceOver(List.of(0)),
         o ->
             type.elements() == 0
@@ -47,8 +46,7 @@ final class ScanKernels {
                 : List.of(
                     Launches.kernel(
                         toolbox.function(SCAN, "cum_sum_" + CType.suffix(type.dataType())),
-                        LaunchDimensions.of(
-                            type.elements() / shape.extent(along), BLOCK_THREADS),
+                        LaunchDimensions.of(type.elements() / shape.extent(along), BLOCK_THREADS),
                         new KernelArguments()
                             .integer(shape.extent(along))
                             .longInteger(shape.strides()[along])

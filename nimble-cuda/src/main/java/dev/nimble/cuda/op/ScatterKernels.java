@@ -9,6 +9,7 @@ import dev.nimble.op.KernelChoice;
 import dev.nimble.op.Scatter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Scatter: scatter.cu. The same result every time, also where a row is named more than once. */
@@ -50,16 +51,12 @@ final class ScatterKernels {
                 replaces() ? "scatter last" : "scatter in order",
                 Demands.of(operations, inputs, List.of(inputs.get(0))))
             .inPlaceOver(List.of(0));
-    long workspace = Integer.BYTES * (extent + (replaces() ? 0 : count));
-    return new PlainKernel(
-        workspace == 0 ? choice : choice.withWorkspace(workspace), this::launches);
+    long entries = Math.max(1, extent + (replaces() ? 0 : count));
+    return new PlainKernel(choice.withWorkspace(Integer.BYTES * entries), this::launches);
   }
 
   private List<Launch> launches(Operands operands) {
-    DeviceAddress heads = operands.workspace();
-    if (heads == null) {
-      return List.of(); // neither rows nor updates
-    }
+    DeviceAddress heads = Objects.requireNonNull(operands.workspace());
     DeviceAddress next = replaces() ? null : heads.plus(Integer.BYTES * extent);
     List<Launch> launches = new ArrayList<>();
     if (extent > 0) {

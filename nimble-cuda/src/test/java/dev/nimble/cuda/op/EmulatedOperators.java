@@ -70,8 +70,15 @@ final class EmulatedOperators implements AutoCloseable {
       for (int k = 0; k < expected.size(); k++) {
         if (!one.agrees(actual.get(k), expected.get(k))) {
           wrong.add(
-              one + ": result " + k + " is " + actual.get(k) + ", not " + expected.get(k)
-                  + "; operands " + one.operands());
+              one
+                  + ": result "
+                  + k
+                  + " is "
+                  + actual.get(k)
+                  + ", not "
+                  + expected.get(k)
+                  + "; operands "
+                  + one.operands());
         }
       }
     }

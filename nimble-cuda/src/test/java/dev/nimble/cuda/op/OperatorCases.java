@@ -226,8 +226,23 @@ final class OperatorCases {
 
   private Tensor wild(DataType of, Shape shape) {
     double[] special = {
-      Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, 0.0, -0.0, 1, -1, 65520, 0x1p-24,
-      0x1p31, 0x1p63, 1.9e19, -0x1p63, 0x1.008p0, 0x1.018p0, 300.5, -300.5
+      Double.NaN,
+      Double.POSITIVE_INFINITY,
+      Double.NEGATIVE_INFINITY,
+      0.0,
+      -0.0,
+      1,
+      -1,
+      65520,
+      0x1p-24,
+      0x1p31,
+      0x1p63,
+      1.9e19,
+      -0x1p63,
+      0x1.008p0,
+      0x1.018p0,
+      300.5,
+      -300.5
     };
     Tensor tensor = Tensor.zeros(new TensorType(of, shape));
     for (int i = 0; i < tensor.type().elements(); i++) {
@@ -328,8 +343,7 @@ final class OperatorCases {
   private List<OperatorCase> where() {
     Shape result = shape(1, 4);
     Tensor condition = wild(DataType.BOOL, narrower(result));
-    return List.of(
-        OperatorCase.of(new Where(), condition, wild(narrower(result)), wild(result)));
+    return List.of(OperatorCase.of(new Where(), condition, wild(narrower(result)), wild(result)));
   }
 
   private List<OperatorCase> cast() {
@@ -626,9 +640,7 @@ final class OperatorCases {
       int[] extents = updates.toArray();
       extents[0] = count;
       Tensor rows = indices(DataType.I64, Shape.of(count), data.extent(0));
-      all.add(
-          OperatorCase.of(
-              new Scatter(reduction), wild(data), rows, wild(Shape.of(extents))));
+      all.add(OperatorCase.of(new Scatter(reduction), wild(data), rows, wild(Shape.of(extents))));
     }
     return all;
   }
@@ -662,8 +674,7 @@ final class OperatorCases {
     int extent = shape.extent(axis);
     int cut = between(0, extent);
     return List.of(
-        OperatorCase.of(
-            new Split(axis, ImmutableIntArray.of(cut, extent - cut)), wild(shape)));
+        OperatorCase.of(new Split(axis, ImmutableIntArray.of(cut, extent - cut)), wild(shape)));
   }
 
   private List<OperatorCase> pad() {
@@ -672,11 +683,8 @@ final class OperatorCases {
       Shape shape = filled(1, 4);
       int[] before = ints(shape.rank(), axis -> between(-1, 3));
       int[] after =
-          ints(
-              shape.rank(),
-              axis -> Math.max(between(-1, 3), -shape.extent(axis) - before[axis]));
-      Pad pad =
-          new Pad(mode, ImmutableIntArray.copyOf(before), ImmutableIntArray.copyOf(after));
+          ints(shape.rank(), axis -> Math.max(between(-1, 3), -shape.extent(axis) - before[axis]));
+      Pad pad = new Pad(mode, ImmutableIntArray.copyOf(before), ImmutableIntArray.copyOf(after));
       all.add(
           mode == Pad.Mode.CONSTANT && chance(2)
               ? OperatorCase.of(pad, wild(shape), wild(Shape.scalar()))
@@ -715,8 +723,7 @@ final class OperatorCases {
     Shape shape = shape(0, 5);
     List<Integer> axes = new ArrayList<>(IntStream.range(0, shape.rank()).boxed().toList());
     Collections.shuffle(axes, random);
-    return List.of(
-        OperatorCase.of(new Transpose(ImmutableIntArray.copyOf(axes)), wild(shape)));
+    return List.of(OperatorCase.of(new Transpose(ImmutableIntArray.copyOf(axes)), wild(shape)));
   }
 
   private List<OperatorCase> slice() {
@@ -727,8 +734,7 @@ final class OperatorCases {
         ints(
             shape.rank(),
             axis -> {
-              int room =
-                  steps[axis] > 0 ? shape.extent(axis) - 1 - starts[axis] : starts[axis];
+              int room = steps[axis] > 0 ? shape.extent(axis) - 1 - starts[axis] : starts[axis];
               return between(0, room / Math.abs(steps[axis]) + 1);
             });
     return List.of(
