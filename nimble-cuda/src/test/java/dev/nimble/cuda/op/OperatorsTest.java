@@ -62,4 +62,16 @@ class OperatorsTest {
   void librariesEqualTheReference() {
     check(Libraries.ALL, false, 4);
   }
+
+  /** Where a kernel says that its result may take the place of an operand. */
+  @Test
+  void kernelsThatMayOverwriteAnOperandDoSo() {
+    try (EmulatedOperators operators = new EmulatedOperators(Libraries.NONE)) {
+      List<OperatorCase> cases = cases(true, 1);
+      int elementwise = operators.checkInPlace(cases);
+      assertThat(elementwise).isGreaterThan(cases.size() / 4);
+      assertThat(operators.checkInPlace(cases(false, 2))).isGreaterThan(100);
+    }
+    assertThat(Emulator.open()).isEmpty();
+  }
 }
