@@ -14,6 +14,7 @@ import dev.nimble.graph.Graph;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
+import dev.nimble.plan.Tuning;
 import java.util.function.Supplier;
 
 /** One NVIDIA GPU. Its context is released when it and all that it made are closed. */
@@ -60,10 +61,16 @@ final class CudaDevice implements Device {
 
   @Override
   public Recording record(ExecutionPlan plan) {
+    return record(plan, Tuning.NONE);
+  }
+
+  @Override
+  public Recording record(ExecutionPlan plan, Tuning tuning) {
     return inContext(
         () -> {
           CudaRecording recording =
-              new CudaRecording(context, operators, plan, options.mode(), this::released);
+              new CudaRecording(
+                  context, operators.tuned(tuning), plan, options.mode(), this::released);
           opened();
           return recording;
         });

@@ -134,7 +134,11 @@ class ReplayCostTest {
   /** Eager steps between replays take nothing that the recording holds. */
   @Test
   void graphStreamsAndEagerAgreeAndMayTakeTurns() {
-    Graph graph = TestGraphs.libraries();
+    agree(TestGraphs.libraries());
+    agree(TestGraphs.contents());
+  }
+
+  private static void agree(Graph graph) {
     try (Device graphs = TestDevice.of(CudaRecording.Mode.GRAPH);
         Device streams = TestDevice.of(CudaRecording.Mode.STREAMS);
         Recording byGraph = record(graphs, graph);

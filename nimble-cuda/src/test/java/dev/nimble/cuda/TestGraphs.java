@@ -6,6 +6,7 @@ import dev.nimble.Nimble;
 import dev.nimble.device.Device;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.GraphBuilder;
+import dev.nimble.graph.Node;
 import dev.nimble.graph.Shape;
 import dev.nimble.graph.Tensor;
 import dev.nimble.graph.TensorType;
@@ -15,11 +16,15 @@ import dev.nimble.op.Binary;
 import dev.nimble.op.BinaryFunction;
 import dev.nimble.op.Conv;
 import dev.nimble.op.ConvTranspose;
+import dev.nimble.op.CumSum;
 import dev.nimble.op.MatMul;
+import dev.nimble.op.MaxPoolIndices;
 import dev.nimble.op.Pool;
 import dev.nimble.op.Reduce;
 import dev.nimble.op.Reshape;
+import dev.nimble.op.Scatter;
 import dev.nimble.op.Softmax;
+import dev.nimble.op.TopK;
 import dev.nimble.op.Unary;
 import dev.nimble.op.UnaryFunction;
 import dev.nimble.op.Window;
@@ -98,6 +103,28 @@ public final class TestGraphs {
     left = graph.apply("softmax", new Softmax(1, false), left);
     Value sum = graph.apply("sum", new Binary(BinaryFunction.ADD), left, right);
     return graph.output("sum", sum).output("right", right).build();
+  }
+
+  /** Operators whose results depend on contents as much as on shapes, in three branches. */
+  public static Graph contents() {
+    Random random = new Random(12);
+    GraphBuilder graph = new GraphBuilder("contents");
+    Value x = graph.input("x", TensorType.f32(1, 3, 6, 6));
+    Pool pool = new Pool(Pool.Function.MAX, ImmutableIntArray.of(2, 2), window(2, 0), false, false);
+    Value indices = graph.apply("indices", new MaxPoolIndices(pool, false), x);
+    Value sums = graph.apply("sums", new CumSum(3, true, true), x);
+    Node best = graph.add("best", new TopK(2, 2, true), List.of(sums));
+    Value rows = graph.constant("rows", Tensor.ofLongs(Shape.of(3), 2, 0, 2));
+    Value updates = constant(graph, random, 3, 36);
+    Value flat = graph.apply("flat", new Reshape(Shape.of(3, 36)), x);
+    Value scattered =
+        graph.apply("scatter", new Scatter(Scatter.Reduction.ADD), flat, rows, updates);
+    return graph
+        .output("indices", indices)
+        .output("best", best.outputs().get(0))
+        .output("where", best.outputs().get(1))
+        .output("scattered", scattered)
+        .build();
   }
 
   private static Unary unary(UnaryFunction function) {

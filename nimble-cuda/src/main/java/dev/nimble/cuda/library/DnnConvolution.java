@@ -81,10 +81,17 @@ public record DnnConvolution(
   public String key(CudaContext context) {
     return String.join(
         "|",
-        "convolution",
         context.deviceName(),
         "driver " + CudaDriver.version(),
         "cudnn " + Dnn.version(),
+        description());
+  }
+
+  /** Everything but the machine on which the choice of an algorithm depends. */
+  public String description() {
+    return String.join(
+        "|",
+        "convolution",
         type + (tensorFloat ? " tf32" : "") + (backwardData ? " data" : " forward"),
         Arrays.toString(x) + Arrays.toString(w) + Arrays.toString(y),
         Arrays.toString(pads) + Arrays.toString(strides) + Arrays.toString(dilations),

@@ -12,6 +12,7 @@ import dev.nimble.graph.Node;
 import dev.nimble.graph.Operand;
 import dev.nimble.graph.Operator;
 import dev.nimble.graph.TensorType;
+import dev.nimble.plan.Tuning;
 import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -58,6 +59,16 @@ public final class CudaKernels {
       boolean tensorFloat) {
     this.kernels = kernels;
     this.toolbox = new Toolbox(context, kernels, cache, libraries, tensorFloat);
+  }
+
+  private CudaKernels(Kernels kernels, Toolbox toolbox) {
+    this.kernels = kernels;
+    this.toolbox = toolbox;
+  }
+
+  /** The same, but of what {@code tuning} knows nothing is measured again. */
+  public CudaKernels tuned(Tuning tuning) {
+    return tuning.entries().isEmpty() ? this : new CudaKernels(kernels, toolbox.tuned(tuning));
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.nimble.cuda.op;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import dev.nimble.cuda.kernel.KernelSource;
 import dev.nimble.op.KernelChoice;
 import java.util.List;
@@ -11,15 +12,24 @@ import java.util.function.Function;
  *
  * @param choice what planning needs to know
  * @param generated generated kernels that it launches
+ * @param tuning what was measured to choose it
  * @param binding makes the launches
  */
 record PlainKernel(
     KernelChoice choice,
     ImmutableList<KernelSource> generated,
+    ImmutableMap<String, String> tuning,
     Function<Operands, List<Launch>> binding)
     implements CudaKernel {
   PlainKernel(KernelChoice choice, Function<Operands, List<Launch>> binding) {
     this(choice, ImmutableList.of(), binding);
+  }
+
+  PlainKernel(
+      KernelChoice choice,
+      ImmutableList<KernelSource> generated,
+      Function<Operands, List<Launch>> binding) {
+    this(choice, generated, ImmutableMap.of(), binding);
   }
 
   @Override

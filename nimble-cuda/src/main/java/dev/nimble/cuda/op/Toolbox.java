@@ -8,6 +8,7 @@ import dev.nimble.cuda.kernel.Kernels;
 import dev.nimble.cuda.library.DnnConvolution;
 import dev.nimble.cuda.library.Libraries;
 import dev.nimble.graph.DataType;
+import dev.nimble.plan.Tuning;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -22,6 +23,21 @@ final class Toolbox {
   private final Libraries libraries;
   private final boolean tensorFloat;
   private final Map<String, Optional<DnnConvolution.Algorithm>> algorithms = new HashMap<>();
+
+  /** The same, with what {@code tuning} knows of algorithms; what makes no sense is left out. */
+  Toolbox tuned(Tuning tuning) {
+    Toolbox tuned = new Toolbox(context, kernels, cache, libraries, tensorFloat);
+    tuning
+        .entries()
+        .forEach(
+            (convolution, text) -> {
+              DnnConvolution.Algorithm algorithm = DnnConvolution.Algorithm.ofText(text);
+              if (algorithm != null) {
+                tuned.algorithms.put(convolution, Optional.of(algorithm));
+              }
+            });
+    return tuned;
+  }
 
   Toolbox(
       CudaContext context,
@@ -68,16 +84,17 @@ final class Toolbox {
    * none.
    */
   synchronized Optional<DnnConvolution.Algorithm> algorithm(DnnConvolution convolution) {
-    String key = convolution.key(context);
-    Optional<DnnConvolution.Algorithm> known = algorithms.get(key);
+    String description = convolution.description();
+    Optional<DnnConvolution.Algorithm> known = algorithms.get(description);
     if (known == null) {
+      String key = convolution.key(context);
       known = cache.read(key).map(DnnConvolution.Algorithm::ofText);
       if (known.isEmpty()) {
         long most = Math.min(MOST_WORKSPACE_BYTES, context.memory()[0] / 4);
         known = Optional.ofNullable(convolution.measure(context, most));
         known.ifPresent(algorithm -> cache.write(key, algorithm.asText()));
       }
-      algorithms.put(key, known);
+      algorithms.put(description, known);
     }
     return known;
   }

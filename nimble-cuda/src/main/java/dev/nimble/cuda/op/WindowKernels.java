@@ -1,6 +1,7 @@
 package dev.nimble.cuda.op;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.cuda.driver.LaunchDimensions;
@@ -330,6 +331,7 @@ final class WindowKernels {
             ? choice
             : choice.withWorkspace(aligned + algorithm.workspaceBytes()),
         sources(epilogue),
+        ImmutableMap.of(convolution.description(), algorithm.asText()),
         o -> {
           // Made first: were they to fail, the call's descriptors would be left over.
           List<Launch> last = epilogue == null ? List.of() : after(epilogue, o);

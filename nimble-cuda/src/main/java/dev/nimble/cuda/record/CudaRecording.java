@@ -1,6 +1,7 @@
 package dev.nimble.cuda.record;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaEvent;
 import dev.nimble.cuda.driver.CudaGraph;
@@ -23,11 +24,13 @@ import dev.nimble.op.KernelChoice;
 import dev.nimble.plan.Command;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.Timeline;
+import dev.nimble.plan.Tuning;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,6 +57,7 @@ public final class CudaRecording implements Recording {
   private final StepStreams streams;
   private final List<Tensor> inputs;
   private final List<Tensor> outputs;
+  private final Tuning tuning;
   private CudaGraph.@Nullable Exec exec;
   private CudaGraph.@Nullable Contents contents;
   private boolean running;
@@ -70,6 +74,7 @@ public final class CudaRecording implements Recording {
     this.graph = plan.graph();
     this.onClose = onClose;
     List<CudaKernel> chosen = chosen(kernels, plan);
+    this.tuning = tuning(chosen);
     kernels.compile(chosen);
     try {
       this.memory = owned.own(new StepMemory(context, plan));
@@ -88,6 +93,12 @@ public final class CudaRecording implements Recording {
       owned.closeAfter(failure);
       throw failure;
     }
+  }
+
+  private static Tuning tuning(List<CudaKernel> chosen) {
+    TreeMap<String, String> entries = new TreeMap<>();
+    chosen.forEach(kernel -> entries.putAll(kernel.tuning()));
+    return new Tuning(ImmutableSortedMap.copyOfSorted(entries));
   }
 
   private static List<CudaKernel> chosen(CudaKernels kernels, ExecutionPlan plan) {
@@ -210,6 +221,11 @@ public final class CudaRecording implements Recording {
           "there is no " + what + " " + index + "; the recording has " + all.size());
     }
     return all.get(index);
+  }
+
+  @Override
+  public Tuning tuning() {
+    return tuning;
   }
 
   @Override
