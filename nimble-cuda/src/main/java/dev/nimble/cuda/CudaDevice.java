@@ -70,7 +70,12 @@ final class CudaDevice implements Device {
         () -> {
           CudaRecording recording =
               new CudaRecording(
-                  context, operators.tuned(tuning), plan, options.mode(), this::released);
+                  context,
+                  operators.tuned(tuning),
+                  plan,
+                  options.mode(),
+                  options.highPriority() ? context.streamPriorities()[1] : 0,
+                  this::released);
           opened();
           return recording;
         });

@@ -22,6 +22,6 @@ public final class TestDevice {
   static CudaDevice open(
       int ordinal, CudaRecording.Mode mode, Libraries libraries, DiskCache cache) {
     NativeLibraries.get(); // without which JCuda throws its own exceptions
-    return new CudaDevice(ordinal, new CudaOptions(mode, libraries, false, cache));
+    return new CudaDevice(ordinal, new CudaOptions(mode, libraries, false, false, cache));
   }
 }

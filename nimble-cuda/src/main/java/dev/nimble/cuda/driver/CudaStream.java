@@ -34,6 +34,13 @@ public final class CudaStream implements AutoCloseable {
     return handle;
   }
 
+  /** The stream's priority: a smaller number goes first. */
+  public int priority() {
+    int[] priority = new int[1];
+    context.check("cuStreamGetPriority", JCudaDriver.cuStreamGetPriority(handle, priority));
+    return priority[0];
+  }
+
   /** The context that the stream belongs to. */
   public CudaContext context() {
     return context;

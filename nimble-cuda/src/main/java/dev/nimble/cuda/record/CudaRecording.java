@@ -66,10 +66,17 @@ public final class CudaRecording implements Recording {
   /**
    * Records {@code plan}. The context must be current.
    *
+   * @param priority of its streams, within {@link CudaContext#streamPriorities}; the graph's nodes
+   *     keep it
    * @param onClose called once, when the recording is closed
    */
   public CudaRecording(
-      CudaContext context, CudaKernels kernels, ExecutionPlan plan, Mode mode, Runnable onClose) {
+      CudaContext context,
+      CudaKernels kernels,
+      ExecutionPlan plan,
+      Mode mode,
+      int priority,
+      Runnable onClose) {
     this.context = context;
     this.graph = plan.graph();
     this.onClose = onClose;
@@ -79,7 +86,7 @@ public final class CudaRecording implements Recording {
     try {
       this.memory = owned.own(new StepMemory(context, plan));
       bind(plan, chosen);
-      this.streams = owned.own(new StepStreams(context, plan, memory, nodes));
+      this.streams = owned.own(new StepStreams(context, plan, memory, nodes, priority));
       this.inputs = graph.inputs().stream().map(memory::input).toList();
       this.outputs = graph.outputs().stream().map(memory::output).toList();
       prerun();
@@ -190,6 +197,11 @@ public final class CudaRecording implements Recording {
   /** What was captured; null in mode STREAMS. */
   CudaGraph.@Nullable Contents contents() {
     return contents;
+  }
+
+  /** The priority of its streams, as the driver says. */
+  int priority() {
+    return streams.origin().priority();
   }
 
   /** How many launches {@code node} has. */

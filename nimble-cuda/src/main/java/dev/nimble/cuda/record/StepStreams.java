@@ -50,14 +50,19 @@ final class StepStreams implements AutoCloseable {
    * Makes streams, handles and events.
    *
    * @param nodes the bound nodes, for the plan's launches
+   * @param priority of the streams
    */
   StepStreams(
-      CudaContext context, ExecutionPlan plan, StepMemory memory, Map<Integer, BoundNode> nodes) {
+      CudaContext context,
+      ExecutionPlan plan,
+      StepMemory memory,
+      Map<Integer, BoundNode> nodes,
+      int priority) {
     this.memory = memory;
     try {
       int count = Math.max(1, plan.streams());
       for (int s = 0; s < count; s++) {
-        CudaStream stream = owned.own(new CudaStream(context));
+        CudaStream stream = owned.own(new CudaStream(context, priority));
         streams.add(owned.own(new LibraryStream(stream)));
       }
       prepareLibraries(plan, nodes);

@@ -1,14 +1,18 @@
 package dev.nimble.cuda.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.nimble.cuda.TestDevice;
 import dev.nimble.cuda.TestGraphs;
+import dev.nimble.cuda.driver.CudaGraph;
 import dev.nimble.cuda.emulator.Emulator;
 import dev.nimble.cuda.emulator.OnEmulator;
 import dev.nimble.cuda.op.Launch;
 import dev.nimble.device.Device;
+import dev.nimble.device.Devices;
 import dev.nimble.device.Recording;
+import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Tensor;
 import dev.nimble.plan.Command;
@@ -77,6 +81,29 @@ class CaptureTest {
     }
   }
 
+  @Test
+  void streamsHaveThePriorityThatIsAskedFor() {
+    Graph graph = TestGraphs.columns(12, 3);
+    for (String wanted : List.of("normal", "high")) {
+      System.setProperty("nimble.cuda.priority", wanted);
+      try (Device device = Devices.open("cuda");
+          CudaRecording recording =
+              (CudaRecording) device.record(TestGraphs.plan(device, graph, Policies.nimble()))) {
+        assertThat(recording.priority()).isEqualTo(wanted.equals("high") ? -5 : 0);
+      } finally {
+        System.clearProperty("nimble.cuda.priority");
+      }
+    }
+    System.setProperty("nimble.cuda.priority", "utmost");
+    try {
+      assertThatThrownBy(() -> Devices.open("cuda"))
+          .isInstanceOf(InvalidArgumentException.class)
+          .hasMessageContaining("must be normal or high, not 'utmost'");
+    } finally {
+      System.clearProperty("nimble.cuda.priority");
+    }
+  }
+
   /** The rules of stream capture, applied to the plan's commands between the two copies. */
   private static Object expected(ExecutionPlan plan, CudaRecording recording) {
     Counter counter = new Counter(Math.max(1, plan.streams()));
@@ -122,7 +149,7 @@ class CaptureTest {
           }
         });
     counter.enqueue(0);
-    return new dev.nimble.cuda.driver.CudaGraph.Contents(counter.nodes, counter.edges);
+    return new CudaGraph.Contents(counter.nodes, counter.edges);
   }
 
   /** Nodes and edges so far, and the nodes that each stream's next one depends on. */
