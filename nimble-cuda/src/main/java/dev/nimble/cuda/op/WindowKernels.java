@@ -86,7 +86,6 @@ final class WindowKernels {
   private CudaKernel pool(Pool pool) {
     TensorType x = inputs.get(0);
     Window window = pool.window();
-    long operations = operations(pool);
     boolean max = pool.function() == Pool.Function.MAX;
     boolean even = window.padsBefore().equals(window.padsAfter());
     boolean dilated = window.dilations().stream().anyMatch(d -> d != 1);
@@ -106,51 +105,37 @@ final class WindowKernels {
               spatial(window.strides(), 1),
               twoOrThree(output.shape()));
       return new PlainKernel(
-          choice("cudnn pool", operations),
+          choice("cudnn pool", operations(pool)),
           o -> List.of(Launches.dnn(pooling.bind(toolbox.context(), o.in(0), o.out()))));
     }
-    return new PlainKernel(
-        choice("window pool", operations),
-        o ->
-            output.elements() == 0
-                ? List.of()
-                : List.of(
-                    Launches.kernel(
-                        toolbox.function(WINDOW, "pool_" + CType.suffix(x.dataType())),
-                        LaunchDimensions.forElements(output.elements()),
-                        addWindow(
-                                new KernelArguments().longInteger(output.elements()),
-                                x.shape(),
-                                pool.kernel(),
-                                output.shape(),
-                                window)
-                            .integer(max ? 0 : 1)
-                            .integer(pool.countIncludePad() ? 1 : 0)
-                            .address(o.in(0))
-                            .address(o.out()))));
+    return windowed("window pool", "pool_", pool, max ? 0 : 1, pool.countIncludePad() ? 1 : 0);
   }
 
   private CudaKernel poolIndices(MaxPoolIndices indices) {
+    return windowed(
+        "window pool indices", "pool_indices_", indices.pool(), indices.columnMajor() ? 1 : 0);
+  }
+
+  /** A kernel of window.cu, which takes {@code flags} after the window. */
+  private CudaKernel windowed(String name, String prefix, Pool pool, int... flags) {
     TensorType x = inputs.get(0);
-    Pool pool = indices.pool();
     return new PlainKernel(
-        choice("window pool indices", operations(pool)),
-        o ->
-            output.elements() == 0
-                ? List.of()
-                : List.of(
-                    Launches.kernel(
-                        toolbox.function(WINDOW, "pool_indices_" + CType.suffix(x.dataType())),
-                        LaunchDimensions.forElements(output.elements()),
-                        addWindow(
-                                new KernelArguments().longInteger(output.elements()),
-                                x.shape(),
-                                pool.kernel(),
-                                output.shape(),
-                                pool.window())
-                            .integer(indices.columnMajor() ? 1 : 0)
-                            .address(o.in(0))
-                            .address(o.out()))));
+        choice(name, operations(pool)),
+        o -> {
+          if (output.elements() == 0) {
+            return List.of();
+          }
+          KernelArguments arguments = new KernelArguments().longInteger(output.elements());
+          addWindow(arguments, x.shape(), pool.kernel(), output.shape(), pool.window());
+          for (int flag : flags) {
+            arguments.integer(flag);
+          }
+          return List.of(
+              Launches.kernel(
+                  toolbox.function(WINDOW, prefix + CType.suffix(x.dataType())),
+                  LaunchDimensions.forElements(output.elements()),
+                  arguments.address(o.in(0)).address(o.out())));
+        });
   }
 
   /** [N, C, spatial...] with at least two spatial axes: one is preceded by an axis of extent 1. */
