@@ -20,7 +20,7 @@ final class Epilogue implements Runnable {
   Epilogue(@Nullable Tensor bias, Tensor out, @Nullable Unary activation) {
     boolean alone = bias == null && activation == null;
     this.sums =
-        alone || out.type().dataType() != DataType.F16
+        alone || !half(out.type().dataType())
             ? out
             : Tensor.zeros(new TensorType(DataType.F32, out.type().shape()));
     this.addBias =
@@ -28,7 +28,12 @@ final class Epilogue implements Runnable {
             ? () -> {}
             : new Binary(BinaryFunction.ADD).bind(List.of(sums, bias), List.of(sums));
     this.activate = activation == null ? () -> {} : activation.bind(List.of(sums), List.of(sums));
-    this.store = sums == out ? () -> {} : new Cast(DataType.F16).bind(List.of(sums), List.of(out));
+    this.store =
+        sums == out ? () -> {} : new Cast(out.type().dataType()).bind(List.of(sums), List.of(out));
+  }
+
+  private static boolean half(DataType type) {
+    return type == DataType.F16 || type == DataType.BF16;
   }
 
   /** Where the sums are to be put before {@link #run}. */

@@ -19,6 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What holds for the kernel of every operator; the operators are those of random graphs. */
 class ReferenceKernelTest {
@@ -157,22 +159,22 @@ class ReferenceKernelTest {
   }
 
   /** Half precision is a storage type: single-precision results, rounded once. */
-  @Test
-  void halfPrecisionRoundsSingleOnce() {
+  @ParameterizedTest
+  @EnumSource(names = {"F16", "BF16"})
+  void halfPrecisionRoundsSingleOnce(DataType stored) {
     Seeds.forEach(
         60,
         (random, seed) -> {
-          for (Node node : graph(random, DataType.F16).nodes()) {
+          for (Node node : graph(random, stored).nodes()) {
             if (!node.mutatedVariables().isEmpty() || node.operator() instanceof FusedElementwise) {
               continue; // a fused operator rounds at every step
             }
             List<Tensor> operands = operands(node, random);
-            List<Tensor> half =
-                runIn(DataType.F16, new InType(node.operator(), DataType.F16), operands);
+            List<Tensor> half = runIn(stored, new InType(node.operator(), stored), operands);
             List<Tensor> single =
                 runIn(DataType.F32, new InType(node.operator(), DataType.F32), operands);
             for (int k = 0; k < half.size(); k++) {
-              assertThat(half.get(k).bitwiseEquals(convert(single.get(k), DataType.F16)))
+              assertThat(half.get(k).bitwiseEquals(convert(single.get(k), stored)))
                   .as("%s of %s", node, node.inputs())
                   .isTrue();
             }
