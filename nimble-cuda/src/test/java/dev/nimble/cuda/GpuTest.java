@@ -13,9 +13,9 @@ import dev.nimble.schedule.Policies;
 import dev.nimble.testkit.RandomGraphs;
 import dev.nimble.testkit.RandomTensors;
 import dev.nimble.testkit.ReferenceExecutor;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,7 +35,7 @@ class GpuTest extends DeviceContract {
   static void examine() {
     Doctor.examine().forEach(System.out::println);
     DeviceProvider.Availability availability = new CudaDeviceProvider().availability();
-    Assumptions.assumeTrue(availability.available(), availability::description);
+    assertThat(availability.available()).as(availability.description()).isTrue();
   }
 
   @Override
@@ -94,7 +94,7 @@ class GpuTest extends DeviceContract {
       recording.replay();
       nanos[i] = System.nanoTime() - begin;
     }
-    java.util.Arrays.sort(nanos);
+    Arrays.sort(nanos);
     return nanos[nanos.length / 2];
   }
 }
