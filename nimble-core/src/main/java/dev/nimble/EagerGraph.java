@@ -35,11 +35,7 @@ public final class EagerGraph implements AutoCloseable {
     try {
       upload();
     } catch (Throwable failure) {
-      try {
-        executor.close();
-      } catch (RuntimeException suppressed) {
-        failure.addSuppressed(suppressed);
-      }
+      Nimble.closeAfter(failure, executor);
       throw failure;
     }
   }

@@ -194,7 +194,7 @@ public final class Nimble {
     return plan;
   }
 
-  private static void closeAfter(Throwable failure, AutoCloseable resource) {
+  static void closeAfter(Throwable failure, AutoCloseable resource) {
     try {
       resource.close();
     } catch (Exception suppressed) {

@@ -219,17 +219,16 @@ public final class CudaContext implements AutoCloseable {
     open.incrementAndGet();
   }
 
-  /** Counts a handle as closed. */
-  public void released() {
+  /** Counts a handle as closed; {@code check} looks at its status, if the context is sound. */
+  public void closed(Runnable check) {
     open.decrementAndGet();
+    if (poison == null) { // else whatever met the sticky error first has reported it
+      check.run();
+    }
   }
 
-  /** Counts a handle as closed; its status matters only while the context is sound. */
   void closed(String call, int code) {
-    released();
-    if (poison == null) { // else whatever met the sticky error first has reported it
-      check(call, code);
-    }
+    closed(() -> check(call, code));
   }
 
   /** Handles that are not yet closed. */

@@ -36,10 +36,7 @@ public final class Blas {
 
   /** Counts a handle as closed; its status matters while the context is sound. */
   static void checkClosed(CudaContext context, String call, int code) {
-    context.released();
-    if (!context.isPoisoned()) {
-      check(call, code);
-    }
+    context.closed(() -> check(call, code));
   }
 
   /**

@@ -81,10 +81,7 @@ public final class Dnn {
 
   /** Counts a handle or descriptor as closed; its status matters while the context is sound. */
   static void checkClosed(CudaContext context, String call, int code) {
-    context.released();
-    if (!context.isPoisoned()) {
-      check(call, code);
-    }
+    context.closed(() -> check(call, code));
   }
 
   /** The library's version: 1000 or 10,000 times the major, by its age. */
