@@ -24,7 +24,9 @@ bool initialized = false;
 int device_count = 1;
 long memory_limit = 8L << 30;
 bool empty_kernels = false;
+bool packed_arguments = false;
 long launches_made = 0;
+std::atomic<long long>& host_bytes = *new std::atomic<long long>(0);
 thread_local std::vector<Context*> current;
 thread_local Context* executing = nullptr;
 thread_local int thread_mode = MODE_GLOBAL;
@@ -346,7 +348,7 @@ EXPORT const char* emu_command(const char* line) {
     oom_at = kernel_failure_at = -1;
     memory_limit = 8L << 30;
     device_count = 1;
-    empty_kernels = false;
+    empty_kernels = packed_arguments = false;
     delay_micros = 0;
     starving = false;
     work_ready.notify_all();
@@ -358,6 +360,8 @@ EXPORT const char* emu_command(const char* line) {
     work_ready.notify_all();
   } else if (verb == "empty") {
     in >> empty_kernels;
+  } else if (verb == "packed") {
+    in >> packed_arguments;
   } else if (verb == "devices") {
     in >> device_count;
   } else if (verb == "fault") {
@@ -379,6 +383,9 @@ EXPORT const char* emu_command(const char* line) {
   } else if (verb == "forget") {
     calls.clear();
     calls_epoch++;
+    host_bytes = 0;
+  } else if (verb == "hostbytes") {
+    answer = std::to_string(host_bytes.load());
   } else if (verb == "leaks") {
     Counts all(open_handles.begin(), open_handles.end());
     for (auto& entry : abandoned) all[entry.first] += entry.second;

@@ -197,7 +197,9 @@ extern std::vector<Context*>& contexts;        // never freed: stale handles mus
 extern bool initialized;
 extern int device_count;
 extern long memory_limit;                      // of each device
+extern std::atomic<long long>& host_bytes;       // moved by copies between host and devices
 extern bool empty_kernels;
+extern bool packed_arguments;                  // whether launches must have them in one buffer
 extern long launches_made;
 extern thread_local std::vector<Context*> current;
 extern thread_local Context* executing;        // of the work that this pool thread runs

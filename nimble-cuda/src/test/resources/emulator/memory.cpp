@@ -136,6 +136,7 @@ int copy(Guard& guard, void* handle, void* to, Side to_side, const void* from, S
     if (check_source && !still_there(from, bytes, "a copy's read")) return;
     if (check_target && !still_there(to, bytes, "a copy's write")) return;
     std::memmove(to, source, bytes);
+    if (from_side == HOST_SIDE || to_side == HOST_SIDE) host_bytes += bytes;
   });
   if (status || stream->capture) return status;
   // One to the host that is synchronous, or into pageable memory, returns when it is done.

@@ -160,6 +160,19 @@ int prepare(Function* function, const unsigned int* grid, const unsigned int* bl
     }
     launch->arguments.emplace_back(from, from + p.size);
   }
+  if (packed_arguments && parameters) {                  // as the kernel's own parameters would lie
+    size_t end = 0;
+    for (size_t i = 0; i < function->parameters.size(); i++) {
+      const Parameter& p = function->parameters[i];
+      end = (end + p.alignment - 1) / p.alignment * p.alignment;
+      if ((const char*)parameters[i] != (const char*)parameters[0] + end) {
+        poison(nullptr, 0, "argument " + std::to_string(i) +
+                               " or one before it has another size than its parameter");
+        return INVALID_VALUE;
+      }
+      end += p.size;
+    }
+  }
   for (auto& argument : launch->arguments) launch->pointers.push_back(argument.data());
   out = launch;
   return SUCCESS;

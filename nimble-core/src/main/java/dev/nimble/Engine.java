@@ -1,6 +1,8 @@
 package dev.nimble;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import dev.nimble.device.DeviceBuffer;
 import dev.nimble.device.Recording;
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
@@ -32,6 +34,10 @@ import org.jspecify.annotations.Nullable;
  * {@link #output}) with no copy and no allocation; since the buffers are shared, a replay while
  * another step is running fails at once. Variables keep their contents from step to step.
  *
+ * <p>On a GPU the bound buffers lie in pinned host memory, and every step copies them. Those that
+ * {@link EngineOptions#resident} names stay on the GPU instead, for data that come from or go to
+ * work there: {@link #residentInput}, {@link #residentOutput}.
+ *
  * <p>Bound buffers are fixed for the engine's life. After {@link #close} every call fails with
  * {@link InvalidArgumentException}, except {@link #close} itself and reading {@link #plan}.
  */
@@ -50,6 +56,8 @@ public final class Engine implements AutoCloseable {
   private final ImmutableMap<String, Integer> inputIndex;
   private final ImmutableMap<String, Integer> outputIndex;
   private final ImmutableMap<String, Integer> variableIndex;
+  private final ImmutableMap<String, DeviceBuffer> residentInputs;
+  private final ImmutableMap<String, DeviceBuffer> residentOutputs;
   private final ReentrantLock stepping = new ReentrantLock();
   private final ReplayEvent replayEvent;
   private @Nullable ExecutorService asyncThread;
@@ -60,6 +68,7 @@ public final class Engine implements AutoCloseable {
       ExecutionPlan plan,
       String target,
       Recording recording,
+      ImmutableSet<Value> resident,
       AutoCloseable alsoClosed) {
     this.captured = captured;
     this.target = target;
@@ -70,6 +79,8 @@ public final class Engine implements AutoCloseable {
     this.inputIndex = positions(graph.inputs().stream().map(Value::name).toList());
     this.outputIndex = positions(graph.outputNames());
     this.variableIndex = positions(graph.variables().stream().map(Value::name).toList());
+    this.residentInputs = resident(inputIndex, graph.inputs(), resident);
+    this.residentOutputs = resident(outputIndex, graph.outputs(), resident);
     this.replayEvent = new ReplayEvent(graph.name(), graph.nodes().size(), plan.streams());
   }
 
@@ -79,6 +90,18 @@ public final class Engine implements AutoCloseable {
       positions.put(names.get(i), i);
     }
     return positions.buildOrThrow();
+  }
+
+  private ImmutableMap<String, DeviceBuffer> resident(
+      ImmutableMap<String, Integer> index, List<Value> values, ImmutableSet<Value> resident) {
+    ImmutableMap.Builder<String, DeviceBuffer> buffers = ImmutableMap.builder();
+    index.forEach(
+        (name, i) -> {
+          if (resident.contains(values.get(i))) {
+            buffers.put(name, recording.resident(values.get(i)));
+          }
+        });
+    return buffers.buildOrThrow();
   }
 
   /**
@@ -124,14 +147,33 @@ public final class Engine implements AutoCloseable {
     stepping.lock();
     try {
       checkOpen();
-      inputIndex.forEach((name, index) -> recording.input(index).copyFrom(given(inputs, name)));
+      inputIndex.forEach((name, index) -> write(name, index, given(inputs, name)));
       step();
       Map<String, Tensor> outputs = new LinkedHashMap<>();
-      outputIndex.forEach((name, index) -> outputs.put(name, recording.output(index).copy()));
+      outputIndex.forEach((name, index) -> outputs.put(name, copyOfOutput(name, index)));
       return outputs;
     } finally {
       stepping.unlock();
     }
+  }
+
+  private void write(String name, int index, Tensor contents) {
+    DeviceBuffer resident = ((Map<String, DeviceBuffer>) residentInputs).get(name);
+    if (resident != null) {
+      resident.write(contents);
+    } else {
+      recording.input(index).copyFrom(contents);
+    }
+  }
+
+  private Tensor copyOfOutput(String name, int index) {
+    DeviceBuffer resident = ((Map<String, DeviceBuffer>) residentOutputs).get(name);
+    if (resident == null) {
+      return recording.output(index).copy();
+    }
+    Tensor copy = Tensor.zeros(resident.type());
+    resident.read(copy);
+    return copy;
   }
 
   /**
@@ -213,16 +255,58 @@ public final class Engine implements AutoCloseable {
     }
   }
 
-  /** The buffer from which replays read input {@code name}. */
+  /**
+   * The buffer from which replays read input {@code name}.
+   *
+   * @throws InvalidArgumentException if there is none, it is resident, or the engine is closed
+   */
   public Tensor input(String name) {
     checkOpenLocked();
     return recording.input(position(inputIndex, name, "input"));
   }
 
-  /** The buffer into which replays write output {@code name}; holds the last step's result. */
+  /**
+   * The buffer into which replays write output {@code name}; holds the last step's result.
+   *
+   * @throws InvalidArgumentException if there is none, it is resident, or the engine is closed
+   */
   public Tensor output(String name) {
     checkOpenLocked();
     return recording.output(position(outputIndex, name, "output"));
+  }
+
+  /**
+   * The device's buffer from which replays read input {@code name}, which no step copies.
+   *
+   * @throws InvalidArgumentException if {@link EngineOptions#resident} did not name it
+   */
+  public DeviceBuffer residentInput(String name) {
+    position(inputIndex, name, "input");
+    return resident(residentInputs, name, "input");
+  }
+
+  /**
+   * The device's buffer into which replays write output {@code name}, which no step copies.
+   *
+   * @throws InvalidArgumentException if {@link EngineOptions#resident} did not name it
+   */
+  public DeviceBuffer residentOutput(String name) {
+    position(outputIndex, name, "output");
+    return resident(residentOutputs, name, "output");
+  }
+
+  private static DeviceBuffer resident(
+      ImmutableMap<String, DeviceBuffer> buffers, String name, String what) {
+    DeviceBuffer buffer = ((Map<String, DeviceBuffer>) buffers).get(name);
+    if (buffer == null) {
+      throw new InvalidArgumentException(
+          what
+              + " '"
+              + name
+              + "' is copied by every step; name it in EngineOptions.withResident to keep it on the"
+              + " device");
+    }
+    return buffer;
   }
 
   /** A copy of the present contents of variable {@code name}. */

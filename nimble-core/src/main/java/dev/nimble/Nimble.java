@@ -1,7 +1,9 @@
 package dev.nimble;
 
+import com.google.common.collect.ImmutableSet;
 import dev.nimble.device.Device;
 import dev.nimble.device.Devices;
+import dev.nimble.device.RecordOptions;
 import dev.nimble.device.Recording;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.InvalidArgumentException;
@@ -9,6 +11,7 @@ import dev.nimble.error.InvalidModelException;
 import dev.nimble.error.InvalidPlanException;
 import dev.nimble.error.Location;
 import dev.nimble.graph.Graph;
+import dev.nimble.graph.Value;
 import dev.nimble.jfr.PrepareEvent;
 import dev.nimble.jfr.StageEvent;
 import dev.nimble.memory.MemoryPlan;
@@ -16,12 +19,15 @@ import dev.nimble.memory.MemoryPlanner;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.PlanAssembler;
+import dev.nimble.plan.Tuning;
 import dev.nimble.planfile.PlanFile;
 import dev.nimble.planfile.SavedPlan;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.transform.OutputCopies;
 import dev.nimble.verify.PlanVerifier;
 import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.Set;
 
 /** Prepares graphs: all scheduling, once, ahead of time [Nimble, section 4.1]. */
 public final class Nimble {
@@ -64,12 +70,25 @@ public final class Nimble {
     PrepareEvent event = PrepareEvent.start();
     ExecutionPlan plan = plan(graph, device, options);
     StageEvent stage = StageEvent.start(graph.name());
-    Recording recording = device.record(plan);
+    ImmutableSet<Value> resident = resident(plan.graph(), options.resident());
+    Recording recording = device.record(plan, new RecordOptions(Tuning.NONE, resident));
     stage.next("record");
+    return engine(graph, plan, device, recording, resident, alsoClosed, event);
+  }
+
+  private static Engine engine(
+      Graph captured,
+      ExecutionPlan plan,
+      Device device,
+      Recording recording,
+      ImmutableSet<Value> resident,
+      Engine.Owned alsoClosed,
+      PrepareEvent event) {
     try {
-      Engine engine = new Engine(graph, plan, device.target(), recording, alsoClosed);
+      Engine engine =
+          new Engine(captured, plan, device.target(), recording, resident, alsoClosed);
       event
-          .of(graph.name(), plan.kernels().device(), plan.schedule().policy())
+          .of(captured.name(), plan.kernels().device(), plan.schedule().policy())
           .done(
               plan.graph().nodes().size(),
               plan.streams(),
@@ -80,6 +99,30 @@ public final class Nimble {
       closeAfter(failure, recording);
       throw failure;
     }
+  }
+
+  /** The inputs and outputs that are called {@code names}. */
+  private static ImmutableSet<Value> resident(Graph graph, ImmutableSet<String> names) {
+    ImmutableSet.Builder<Value> values = ImmutableSet.builder();
+    Set<String> unknown = new LinkedHashSet<>(names);
+    for (Value input : graph.inputs()) {
+      if (names.contains(input.name())) {
+        values.add(input);
+        unknown.remove(input.name());
+      }
+    }
+    for (int i = 0; i < graph.outputs().size(); i++) {
+      String name = graph.outputNames().get(i);
+      if (names.contains(name)) {
+        values.add(graph.outputs().get(i));
+        unknown.remove(name);
+      }
+    }
+    if (!unknown.isEmpty()) {
+      throw new InvalidArgumentException(
+          "cannot be resident, for they are neither inputs nor outputs: " + unknown);
+    }
+    return values.build();
   }
 
   /**
@@ -102,10 +145,19 @@ public final class Nimble {
    * it; {@code auto} is a device of the kind that the plan was made for.
    */
   public static Engine load(Path file, String spec) {
+    return load(file, spec, ImmutableSet.of());
+  }
+
+  /**
+   * As {@link #load(Path, String)}, with these inputs and outputs resident, as {@link
+   * EngineOptions#resident} says.
+   */
+  public static Engine load(Path file, String spec, ImmutableSet<String> resident) {
+    PrepareEvent event = PrepareEvent.startOfLoad(file.toString());
     SavedPlan saved = PlanFile.read(file);
     Device device = open(file, saved, spec);
     try {
-      return load(file, saved, device, device::close);
+      return load(file, saved, device, resident, device::close, event);
     } catch (Throwable failure) {
       closeAfter(failure, device);
       throw failure;
@@ -114,7 +166,8 @@ public final class Nimble {
 
   /** As {@link #load(Path)}, on a device that stays open. */
   public static Engine load(Path file, Device device) {
-    return load(file, PlanFile.read(file), device, () -> {});
+    PrepareEvent event = PrepareEvent.startOfLoad(file.toString());
+    return load(file, PlanFile.read(file), device, ImmutableSet.of(), () -> {}, event);
   }
 
   /**
@@ -122,7 +175,8 @@ public final class Nimble {
    * in messages.
    */
   public static Engine load(String name, SavedPlan saved, Device device) {
-    return load(Path.of(name), saved, device, () -> {});
+    PrepareEvent event = PrepareEvent.startOfLoad(name);
+    return load(Path.of(name), saved, device, ImmutableSet.of(), () -> {}, event);
   }
 
   private static Device open(Path file, SavedPlan saved, String spec) {
@@ -139,7 +193,13 @@ public final class Nimble {
     }
   }
 
-  private static Engine load(Path file, SavedPlan saved, Device device, Engine.Owned alsoClosed) {
+  private static Engine load(
+      Path file,
+      SavedPlan saved,
+      Device device,
+      ImmutableSet<String> residentNames,
+      Engine.Owned alsoClosed,
+      PrepareEvent event) {
     String name = file.toString();
     if (!saved.target().equals(device.target())) {
       throw new InvalidPlanException(
@@ -151,9 +211,10 @@ public final class Nimble {
           Location.ofFile(name));
     }
     ExecutionPlan plan = saved.plan();
+    ImmutableSet<Value> resident = resident(plan.graph(), residentNames);
     Recording recording;
     try {
-      recording = device.record(plan, saved.tuning());
+      recording = device.record(plan, new RecordOptions(saved.tuning(), resident));
     } catch (InvalidPlanException e) {
       throw e.in(name);
     } catch (InvalidArgumentException | InvalidModelException e) { // other kernels than are here
@@ -163,12 +224,7 @@ public final class Nimble {
     } catch (RuntimeException e) { // the file is not trusted: a gap in the checks must not escape
       throw new InvalidPlanException("cannot be recorded: " + e, Location.ofFile(name), e);
     }
-    try {
-      return new Engine(plan.graph(), plan, device.target(), recording, alsoClosed);
-    } catch (Throwable failure) {
-      closeAfter(failure, recording);
-      throw failure;
-    }
+    return engine(plan.graph(), plan, device, recording, resident, alsoClosed, event);
   }
 
   /**

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
+import com.google.common.collect.ImmutableSet;
 import dev.nimble.device.Device;
 import dev.nimble.device.cpu.CpuDeviceProvider;
 import dev.nimble.error.InvalidArgumentException;
@@ -26,6 +27,7 @@ import dev.nimble.testkit.RandomTensors;
 import dev.nimble.testkit.RealModels;
 import dev.nimble.transform.Transforms;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -36,6 +38,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -93,6 +96,38 @@ class EngineTest {
       assertThat(outputs.get("y").toFloatArray()).as("a copy stays").containsExactly(-1, 0, 4);
       assertThat(engine.input("x")).isSameAs(engine.input("x"));
     }
+  }
+
+  @Test
+  void residentInputsAndOutputsStayOnTheDevice(@TempDir Path folder) {
+    EngineOptions options = EngineOptions.defaults().withDevice("cpu").withResident("x", "y");
+    Path file = folder.resolve("small.plan");
+    try (Engine engine = Nimble.prepare(small(), options)) {
+      engine.residentInput("x").write(row(5, -5, 1));
+      engine.replay();
+      Tensor y = Tensor.zeros(TensorType.f32(3));
+      engine.residentOutput("y").read(y);
+      assertThat(y.toFloatArray()).containsExactly(10, -5, 2);
+      assertThat(engine.run(Map.of("x", row(-1, 0, 2))).get("y").toFloatArray())
+          .containsExactly(-1, 0, 4);
+      assertThatThrownBy(() -> engine.input("x")).hasMessageContaining("resident");
+      assertThatThrownBy(() -> engine.output("y")).hasMessageContaining("resident");
+      assertThatThrownBy(() -> engine.residentInput("z")).hasMessageContaining("no input 'z'");
+      engine.save(file);
+    }
+    try (Engine engine = Nimble.load(file, "cpu", ImmutableSet.of("y"))) {
+      engine.input("x").copyFrom(row(1, 1, -1));
+      engine.replay();
+      Tensor y = Tensor.zeros(TensorType.f32(3));
+      engine.residentOutput("y").read(y);
+      assertThat(y.toFloatArray()).containsExactly(2, 2, -1);
+      assertThatThrownBy(() -> engine.residentInput("x"))
+          .isInstanceOf(InvalidArgumentException.class)
+          .hasMessageContaining("withResident");
+    }
+    assertThatThrownBy(() -> Nimble.prepare(small(), EngineOptions.defaults().withDevice("cpu").withResident("x", "w", "v")))
+        .isInstanceOf(InvalidArgumentException.class)
+        .hasMessageContaining("neither inputs nor outputs: [w, v]");
   }
 
   @Test

@@ -4,7 +4,6 @@ import dev.nimble.graph.Graph;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
-import dev.nimble.plan.Tuning;
 
 /**
  * Something that runs kernels on streams. Thread-safe. Closing it closes nothing that it made:
@@ -34,24 +33,20 @@ public interface Device extends AutoCloseable {
    */
   KernelChoices select(Graph graph);
 
+  /** As {@link #record(ExecutionPlan, RecordOptions)}, with {@link RecordOptions#DEFAULTS}. */
+  default Recording record(ExecutionPlan plan) {
+    return record(plan, RecordOptions.DEFAULTS);
+  }
+
   /**
    * Makes everything that a step of {@code plan} needs (memory, kernels, threads or handles), so
    * that a replay only launches. The plan must have passed verification.
    *
+   * @throws dev.nimble.error.InvalidPlanException if the tuning makes no sense for {@code plan}
    * @throws dev.nimble.error.DeviceException if the device fails or memory runs out; nothing is
    *     leaked
    */
-  Recording record(ExecutionPlan plan);
-
-  /**
-   * As {@link #record(ExecutionPlan)}, but takes from {@code tuning} what it would measure. What a
-   * device does not know or cannot use is measured again; by default, all.
-   *
-   * @throws dev.nimble.error.InvalidPlanException if {@code tuning} makes no sense for {@code plan}
-   */
-  default Recording record(ExecutionPlan plan, Tuning tuning) {
-    return record(plan);
-  }
+  Recording record(ExecutionPlan plan, RecordOptions options);
 
   /** Opens an executor that runs operators one at a time, as called. */
   OperatorExecutor eager();

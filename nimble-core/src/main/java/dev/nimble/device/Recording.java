@@ -1,6 +1,7 @@
 package dev.nimble.device;
 
 import dev.nimble.graph.Tensor;
+import dev.nimble.graph.Value;
 import dev.nimble.plan.Timeline;
 import dev.nimble.plan.Tuning;
 
@@ -21,9 +22,18 @@ public interface Recording extends AutoCloseable {
   Tensor output(int index);
 
   /**
-   * What was measured to make this recording, so that {@link
-   * Device#record(dev.nimble.plan.ExecutionPlan, Tuning)} can make another without; by default,
-   * nothing.
+   * Input or output {@code value} of the graph in the memory of the device; the same object at
+   * every call.
+   *
+   * @throws dev.nimble.error.InvalidArgumentException if {@code value} was not among {@link
+   *     RecordOptions#resident()}; {@link #input} or {@link #output} then is its buffer, and is not
+   *     if it was
+   */
+  DeviceBuffer resident(Value value);
+
+  /**
+   * What was measured to make this recording, so that another can be made without ({@link
+   * RecordOptions#tuning()}); by default, nothing.
    */
   default Tuning tuning() {
     return Tuning.NONE;

@@ -8,15 +8,19 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** An engine has been prepared: {@code dev.nimble.Prepare}. */
+/** An engine has been prepared, or loaded from a plan file: {@code dev.nimble.Prepare}. */
 @Name("dev.nimble.Prepare")
 @Label("Prepare")
-@Description("A graph was planned, verified and recorded on a device")
+@Description("A graph was planned, or its plan loaded; verified and recorded on a device")
 @Category("Nimble")
 @StackTrace(false)
 public final class PrepareEvent extends Event {
   @Label("Graph")
   private String graph = "";
+
+  @Label("Plan file")
+  @Description("That the plan was loaded from; empty if it was made")
+  private String planFile = "";
 
   @Label("Device")
   private String device = "";
@@ -44,6 +48,13 @@ public final class PrepareEvent extends Event {
   public static PrepareEvent start() {
     PrepareEvent event = new PrepareEvent();
     event.begin();
+    return event;
+  }
+
+  /** Starts the clock of loading a plan from {@code file}. */
+  public static PrepareEvent startOfLoad(String file) {
+    PrepareEvent event = start();
+    event.planFile = file;
     return event;
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import dev.nimble.EagerGraph;
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.error.InvalidModelException;
@@ -29,6 +30,7 @@ import dev.nimble.op.UnaryFunction;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.PlanAssembler;
 import dev.nimble.plan.Timeline;
+import dev.nimble.plan.Tuning;
 import dev.nimble.schedule.Policies;
 import dev.nimble.schedule.Schedule;
 import dev.nimble.schedule.SchedulingPolicy;
@@ -50,6 +52,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -443,6 +446,118 @@ public abstract class DeviceContract {
       input.floats().put(0, 99).put(1, 99);
       assertThat(output.toFloatArray()).as("until the next replay").containsExactly(4, -4);
     }
+  }
+
+  /** Inputs and outputs at random stay on the device; the others are copied as always. */
+  @Test
+  public final void residentBuffersKeepTheirContentsAndAreNotCopied() {
+    Seeds.forEach(
+        randomGraphs(),
+        (random, seed) -> {
+          Graph graph = RandomGraphs.of(random, style(random));
+          ExecutionPlan plan = plan(graph, Policies.nimble());
+          ImmutableSet<Value> resident =
+              Stream.concat(plan.graph().inputs().stream(), plan.graph().outputs().stream())
+                  .filter(value -> random.nextBoolean())
+                  .collect(ImmutableSet.toImmutableSet());
+          ReferenceExecutor reference = new ReferenceExecutor(graph);
+          try (Recording recording =
+              device.record(plan, new RecordOptions(Tuning.NONE, resident))) {
+            List<Tensor> inputs = RandomGraphs.inputs(graph, random);
+            for (int s = 0; s < 4; s++) {
+              if (s != 1) { // in step 1 what was written before is still there
+                inputs = RandomGraphs.inputs(graph, random);
+                for (int i = 0; i < inputs.size(); i++) {
+                  Value input = plan.graph().inputs().get(i);
+                  if (resident.contains(input)) {
+                    recording.resident(input).write(inputs.get(i));
+                  } else {
+                    recording.input(i).copyFrom(inputs.get(i));
+                  }
+                }
+              }
+              recording.replay();
+              List<Tensor> expected = reference.step(inputs);
+              for (int i = 0; i < expected.size(); i++) {
+                Value output = plan.graph().outputs().get(i);
+                Tensor actual =
+                    resident.contains(output)
+                        ? contents(recording.resident(output))
+                        : recording.output(i);
+                assertClose(actual, expected.get(i), "step " + s + ", output " + i);
+              }
+              for (int i = 0; i < inputs.size(); i++) {
+                Value input = plan.graph().inputs().get(i);
+                if (resident.contains(input)) {
+                  assertSame(
+                      contents(recording.resident(input)), inputs.get(i), "input " + i + " after");
+                }
+              }
+            }
+          }
+        });
+  }
+
+  private static Tensor contents(DeviceBuffer buffer) {
+    Tensor contents = Tensor.zeros(buffer.type());
+    buffer.read(contents);
+    return contents;
+  }
+
+  @Test
+  public final void residentBuffersOfTwoRecordingsAreCopiedWithinTheDevice() {
+    ExecutionPlan plan = plan(doubling(), Policies.nimble());
+    Value x = plan.graph().inputs().get(0);
+    Value y = plan.graph().outputs().get(0);
+    RecordOptions options = new RecordOptions(Tuning.NONE, ImmutableSet.of(x, y));
+    DeviceBuffer left;
+    try (Recording first = device.record(plan, options);
+        Recording second = device.record(plan, options)) {
+      first.resident(x).write(Tensor.of(Shape.of(2), 3, -5));
+      for (int turn = 1; turn <= 3; turn++) {
+        first.replay();
+        second.resident(x).copyFrom(first.resident(y));
+        second.replay();
+        first.resident(x).copyFrom(second.resident(y));
+        double factor = Math.pow(4, turn);
+        assertThat(contents(second.resident(y)).toFloatArray())
+            .containsExactly((float) (3 * factor), (float) (-5 * factor));
+      }
+      left = first.resident(x);
+      assertThat(first.resident(x)).isSameAs(left);
+      assertThat(left.type()).isEqualTo(x.type());
+      Tensor other = Tensor.zeros(TensorType.f32(1, 2));
+      for (Runnable call : List.<Runnable>of(() -> left.write(other), () -> left.read(other))) {
+        assertThatThrownBy(call::run)
+            .isInstanceOf(InvalidArgumentException.class)
+            .hasMessageContaining("f32[1,2]")
+            .hasMessageContaining("f32[2]");
+      }
+      assertThatThrownBy(() -> first.input(0))
+          .isInstanceOf(InvalidArgumentException.class)
+          .hasMessageContaining("resident");
+      assertThatThrownBy(() -> first.output(0))
+          .isInstanceOf(InvalidArgumentException.class)
+          .hasMessageContaining("resident");
+    }
+    Tensor same = Tensor.zeros(x.type());
+    for (Runnable call :
+        List.<Runnable>of(
+            () -> left.write(same), () -> left.read(same), () -> left.copyFrom(left))) {
+      assertThatThrownBy(call::run)
+          .isInstanceOf(InvalidArgumentException.class)
+          .hasMessageContaining("closed");
+    }
+    try (Recording copied = device.record(plan)) {
+      assertThatThrownBy(() -> copied.resident(x))
+          .isInstanceOf(InvalidArgumentException.class)
+          .hasMessageContaining("not resident");
+    }
+    RecordOptions foreign =
+        new RecordOptions(Tuning.NONE, ImmutableSet.of(doubling().inputs().get(0)));
+    assertThatThrownBy(() -> device.record(plan, foreign).close())
+        .isInstanceOf(InvalidArgumentException.class)
+        .hasMessageContaining("neither an input nor an output");
   }
 
   private static Graph doubling() {

@@ -9,6 +9,8 @@ import dev.nimble.graph.Node;
 import dev.nimble.graph.Operand;
 import dev.nimble.graph.Operator;
 import dev.nimble.graph.Tensor;
+import dev.nimble.graph.TensorType;
+import dev.nimble.graph.Value;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.Command;
@@ -43,6 +45,8 @@ class DeviceContractTest {
     IS_INEXACT("aReplayIsCloseToTheReferenceKernels"),
     IS_INEXACT_EAGERLY("eagerExecutionIsCloseToTheReferenceKernels"),
     MOVES_OUTPUTS("buffersStayWhereTheyAre"),
+    FORGETS_RESIDENTS("residentBuffersKeepTheirContentsAndAreNotCopied"),
+    COPIES_RESIDENTS("residentBuffersOfTwoRecordingsAreCopiedWithinTheDevice"),
     LEAVES_THE_PRERUN("aVariableStartsWithItsInitialContentsBitForBit"),
     SHARES_RECORDINGS("recordingsOfOnePlanShareNothing"),
     TIMES_BACKWARDS("aTimedReplayIsAReplayAndItsTimesRespectDependencies"),
@@ -174,7 +178,7 @@ class DeviceContractTest {
     }
 
     @Override
-    public Recording record(ExecutionPlan plan) {
+    public Recording record(ExecutionPlan plan, RecordOptions options) {
       if (has(Fault.SHARES_RECORDINGS)) {
         return recorded.computeIfAbsent(plan, device::record);
       }
@@ -184,11 +188,11 @@ class DeviceContractTest {
               : has(Fault.IGNORES_WAITS_FOR_READERS)
                   ? FaultyDevice::updatesFirst
                   : UnaryOperator.identity();
-      Recording recording = device.record(change.apply(plan));
+      Recording recording = device.record(change.apply(plan), options);
       if (has(Fault.LEAVES_THE_PRERUN)) {
         recording.replay();
       }
-      return new FaultyRecording(recording, plan.graph());
+      return new FaultyRecording(recording, plan.graph(), options.resident());
     }
 
     @Override
@@ -206,14 +210,39 @@ class DeviceContractTest {
       device.close();
     }
 
+    /** Memory that no recording sees. */
+    private record DetachedBuffer(Tensor contents) implements DeviceBuffer {
+      @Override
+      public TensorType type() {
+        return contents.type();
+      }
+
+      @Override
+      public void write(Tensor source) {
+        contents.copyFrom(source);
+      }
+
+      @Override
+      public void read(Tensor destination) {
+        destination.copyFrom(contents);
+      }
+
+      @Override
+      public void copyFrom(DeviceBuffer source) {
+        source.read(contents);
+      }
+    }
+
     private final class FaultyRecording implements Recording {
       private final Recording recording;
       private final Graph graph;
+      private final Set<Value> resident;
       private int replays;
 
-      FaultyRecording(Recording recording, Graph graph) {
+      FaultyRecording(Recording recording, Graph graph, Set<Value> resident) {
         this.recording = recording;
         this.graph = graph;
+        this.resident = resident;
       }
 
       @Override
@@ -228,6 +257,15 @@ class DeviceContractTest {
       }
 
       @Override
+      public DeviceBuffer resident(Value value) {
+        DeviceBuffer buffer = recording.resident(value);
+        if (has(Fault.COPIES_RESIDENTS)) {
+          return new DetachedBuffer(Tensor.zeros(value.type()));
+        }
+        return buffer;
+      }
+
+      @Override
       public void replay() {
         if (has(Fault.RUNS_EVERY_OTHER_TIME) && replays++ % 2 == 1) {
           return;
@@ -236,11 +274,20 @@ class DeviceContractTest {
         if (has(Fault.RUNS_TWICE)) {
           recording.replay();
         }
-        for (int i = 0; i < graph.outputs().size(); i++) {
-          spoil(recording.output(i), Fault.ROUNDS_OTHERWISE, Fault.IS_INEXACT);
+        if (has(Fault.ROUNDS_OTHERWISE, Fault.IS_INEXACT)) {
+          for (int i = 0; i < graph.outputs().size(); i++) {
+            spoil(recording.output(i), Fault.ROUNDS_OTHERWISE, Fault.IS_INEXACT);
+          }
         }
-        for (int i = 0; i < graph.inputs().size(); i++) {
-          spoil(recording.input(i), Fault.WRITES_INPUTS, Fault.WRITES_INPUTS);
+        if (has(Fault.FORGETS_RESIDENTS)) {
+          for (Value value : resident) {
+            recording.resident(value).write(Tensor.zeros(value.type()));
+          }
+        }
+        if (has(Fault.WRITES_INPUTS)) {
+          for (int i = 0; i < graph.inputs().size(); i++) {
+            spoil(recording.input(i), Fault.WRITES_INPUTS, Fault.WRITES_INPUTS);
+          }
         }
       }
 

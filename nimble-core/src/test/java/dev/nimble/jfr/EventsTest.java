@@ -53,6 +53,21 @@ class EventsTest {
   }
 
   @Test
+  void aLoadedPlanSaysItsFile() throws Exception {
+    Path file = folder.resolve("chain.plan");
+    try (Device device = new CpuDeviceProvider(1).open(0);
+        Engine engine = Nimble.prepare(chain(), device, EngineOptions.defaults())) {
+      engine.save(file);
+      List<RecordedEvent> events = recorded(() -> Nimble.load(file, device).close());
+      RecordedEvent loaded = named("dev.nimble.Prepare", events).get(0);
+      assertThat(loaded.getString("planFile")).isEqualTo(file.toString());
+      assertThat(loaded.getString("graph")).isEqualTo("chain");
+      assertThat(loaded.getInt("nodes")).isEqualTo(engine.plan().graph().nodes().size());
+      assertThat(named("dev.nimble.Stage", events)).isEmpty();
+    }
+  }
+
+  @Test
   void captureStagesPrepareAndEveryReplayAreEvents() throws Exception {
     List<RecordedEvent> events =
         recorded(
@@ -70,6 +85,7 @@ class EventsTest {
     assertThat(capture.getInt("nodes")).isEqualTo(2);
     RecordedEvent prepare = named("dev.nimble.Prepare", events).get(0);
     assertThat(prepare.getString("graph")).isEqualTo("chain");
+    assertThat(prepare.getString("planFile")).isEmpty();
     assertThat(prepare.getString("device")).startsWith("cpu");
     assertThat(prepare.getInt("streams")).isEqualTo(1);
     assertThat(prepare.getInt("nodes")).isPositive();

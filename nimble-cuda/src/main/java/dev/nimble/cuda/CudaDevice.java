@@ -8,13 +8,13 @@ import dev.nimble.cuda.op.CudaKernels;
 import dev.nimble.cuda.record.CudaExecutor;
 import dev.nimble.cuda.record.CudaRecording;
 import dev.nimble.device.Device;
+import dev.nimble.device.RecordOptions;
 import dev.nimble.device.Recording;
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
-import dev.nimble.plan.Tuning;
 import java.util.function.Supplier;
 
 /** One NVIDIA GPU. Its context is released when it and all that it made are closed. */
@@ -60,19 +60,15 @@ final class CudaDevice implements Device {
   }
 
   @Override
-  public Recording record(ExecutionPlan plan) {
-    return record(plan, Tuning.NONE);
-  }
-
-  @Override
-  public Recording record(ExecutionPlan plan, Tuning tuning) {
+  public Recording record(ExecutionPlan plan, RecordOptions wanted) {
     return inContext(
         () -> {
           CudaRecording recording =
               new CudaRecording(
                   context,
-                  operators.tuned(tuning),
+                  operators.tuned(wanted.tuning()),
                   plan,
+                  wanted.resident(),
                   options.mode(),
                   options.highPriority() ? context.streamPriorities()[1] : 0,
                   this::released);

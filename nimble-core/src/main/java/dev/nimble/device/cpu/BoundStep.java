@@ -140,9 +140,14 @@ final class BoundStep {
     return Objects.requireNonNull(regions.get(region), region::name);
   }
 
+  /** Where {@code value} lives. */
+  Tensor tensorOf(Value value) {
+    return tensors[value.id()];
+  }
+
   /** Where these values live. */
   List<Tensor> tensorsOf(List<Value> values) {
-    return values.stream().map(v -> tensors[v.id()]).toList();
+    return values.stream().map(this::tensorOf).toList();
   }
 
   /** The kernels in issue order. */

@@ -1,13 +1,13 @@
 package dev.nimble.device.cpu;
 
 import dev.nimble.device.Device;
+import dev.nimble.device.RecordOptions;
 import dev.nimble.device.Recording;
 import dev.nimble.error.InvalidArgumentException;
 import dev.nimble.graph.Graph;
 import dev.nimble.op.KernelChoices;
 import dev.nimble.op.OperatorExecutor;
 import dev.nimble.plan.ExecutionPlan;
-import dev.nimble.plan.Tuning;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** The host as a device. */
@@ -44,14 +44,9 @@ final class CpuDevice implements Device {
   }
 
   @Override
-  public Recording record(ExecutionPlan plan) {
-    return record(plan, Tuning.NONE);
-  }
-
-  @Override
-  public Recording record(ExecutionPlan plan, Tuning tuning) {
+  public Recording record(ExecutionPlan plan, RecordOptions options) {
     checkOpen();
-    return new CpuRecording(plan, placement, tuning, workers, open);
+    return new CpuRecording(plan, placement, options, workers, open);
   }
 
   @Override

@@ -1,6 +1,9 @@
 package dev.nimble.device.cpu;
 
 import com.google.common.collect.ImmutableList;
+import dev.nimble.device.BoundBuffers;
+import dev.nimble.device.DeviceBuffer;
+import dev.nimble.device.RecordOptions;
 import dev.nimble.device.Recording;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.InvalidArgumentException;
@@ -8,6 +11,7 @@ import dev.nimble.error.NimbleException;
 import dev.nimble.graph.Graph;
 import dev.nimble.graph.Node;
 import dev.nimble.graph.Tensor;
+import dev.nimble.graph.Value;
 import dev.nimble.plan.ExecutionPlan;
 import dev.nimble.plan.Timeline;
 import dev.nimble.plan.Tuning;
@@ -28,8 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class CpuRecording implements Recording {
   private final AtomicInteger open;
   private BoundStep.Launch[] launches;
-  private List<Tensor> inputs;
-  private List<Tensor> outputs;
+  private @Nullable BoundBuffers buffers;
   private List<Tensor> variables;
   private final Tuning tuning;
   private @Nullable Workers workers;
@@ -37,18 +40,23 @@ final class CpuRecording implements Recording {
   CpuRecording(
       ExecutionPlan plan,
       StreamPlacement placement,
-      Tuning given,
+      RecordOptions options,
       int mostWorkers,
       AtomicInteger open) {
     this.open = open;
     Graph graph = plan.graph();
     BoundStep step = new BoundStep(plan);
     this.launches = step.launches();
-    this.inputs = step.tensorsOf(graph.inputs());
-    this.outputs = step.tensorsOf(graph.outputs());
+    this.buffers =
+        new BoundBuffers(
+            graph,
+            options.resident(),
+            step::tensorOf,
+            step::tensorOf,
+            value -> new HostBuffer(step.tensorOf(value), this::buffers));
     this.variables = step.tensorsOf(graph.variables());
     int used = Math.min(mostWorkers, Math.max(1, plan.streams()));
-    int[] tuned = PlacementTuning.read(given, plan.streams(), used);
+    int[] tuned = PlacementTuning.read(options.tuning(), plan.streams(), used);
     int[] workerOf = tuned == null ? new int[plan.streams()] : tuned;
     if (tuned == null && used > 1) {
       workerOf = placement.place(plan, step, used);
@@ -72,23 +80,27 @@ final class CpuRecording implements Recording {
     return own;
   }
 
-  private Tensor at(List<Tensor> tensors, int index, String what) {
-    workers();
-    if (index < 0 || index >= tensors.size()) {
-      throw new InvalidArgumentException(
-          "there is no " + what + " " + index + "; the recording has " + tensors.size());
+  private BoundBuffers buffers() {
+    BoundBuffers own = buffers;
+    if (own == null) {
+      throw new InvalidArgumentException("the recording is closed");
     }
-    return tensors.get(index);
+    return own;
   }
 
   @Override
   public Tensor input(int index) {
-    return at(inputs, index, "input");
+    return buffers().input(index);
   }
 
   @Override
   public Tensor output(int index) {
-    return at(outputs, index, "output");
+    return buffers().output(index);
+  }
+
+  @Override
+  public DeviceBuffer resident(Value value) {
+    return buffers().resident(value);
   }
 
   @Override
@@ -149,12 +161,21 @@ final class CpuRecording implements Recording {
 
   @Override
   public void readVariable(int index, Tensor destination) {
-    destination.copyFrom(at(variables, index, "variable"));
+    destination.copyFrom(variable(index));
   }
 
   @Override
   public void writeVariable(int index, Tensor source) {
-    at(variables, index, "variable").copyFrom(source);
+    variable(index).copyFrom(source);
+  }
+
+  private Tensor variable(int index) {
+    workers();
+    if (index < 0 || index >= variables.size()) {
+      throw new InvalidArgumentException(
+          "there is no variable " + index + "; the recording has " + variables.size());
+    }
+    return variables.get(index);
   }
 
   @Override
@@ -164,8 +185,7 @@ final class CpuRecording implements Recording {
       workers = null;
       own.close();
       launches = new BoundStep.Launch[0]; // so that memory is freed although this is still held
-      inputs = List.of();
-      outputs = List.of();
+      buffers = null;
       variables = List.of();
       open.decrementAndGet();
     }

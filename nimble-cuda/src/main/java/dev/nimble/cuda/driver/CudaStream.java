@@ -1,5 +1,6 @@
 package dev.nimble.cuda.driver;
 
+import jcuda.Pointer;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureMode;
 import jcuda.driver.CUstream_flags;
@@ -61,16 +62,14 @@ public final class CudaStream implements AutoCloseable {
     context.check("cuMemcpyDtoDAsync", JCudaDriver.cuMemcpyDtoDAsync(to, from, bytes, handle));
   }
 
-  /** Copies the first {@code bytes} bytes of {@code from} to the GPU. */
-  public void upload(PinnedMemory from, DeviceAddress to, long bytes) {
-    context.check(
-        "cuMemcpyHtoDAsync", JCudaDriver.cuMemcpyHtoDAsync(to, from.pointer(), bytes, handle));
+  /** Copies {@code bytes} bytes from pinned host memory to the GPU. */
+  public void upload(Pointer from, DeviceAddress to, long bytes) {
+    context.check("cuMemcpyHtoDAsync", JCudaDriver.cuMemcpyHtoDAsync(to, from, bytes, handle));
   }
 
-  /** Copies to the first {@code bytes} bytes of {@code to}. */
-  public void download(DeviceAddress from, PinnedMemory to, long bytes) {
-    context.check(
-        "cuMemcpyDtoHAsync", JCudaDriver.cuMemcpyDtoHAsync(to.pointer(), from, bytes, handle));
+  /** Copies {@code bytes} bytes from the GPU to pinned host memory. */
+  public void download(DeviceAddress from, Pointer to, long bytes) {
+    context.check("cuMemcpyDtoHAsync", JCudaDriver.cuMemcpyDtoHAsync(to, from, bytes, handle));
   }
 
   /** Waits until all work of the stream is done. */

@@ -57,6 +57,16 @@ public final class DeviceMemory implements AutoCloseable {
     }
   }
 
+  /**
+   * Copies {@code count} bytes from {@code source} on the same GPU to {@code offset}, and waits.
+   */
+  public void copy(DeviceAddress source, long offset, long count) {
+    if (count > 0) {
+      context.check("cuMemcpyDtoD", JCudaDriver.cuMemcpyDtoD(at(offset), source, count));
+      context.settle();
+    }
+  }
+
   private static ByteBuffer whole(ByteBuffer bytes) {
     return bytes.duplicate().clear();
   }

@@ -52,9 +52,9 @@ public final class PinnedMemory implements AutoCloseable {
     return bytes;
   }
 
-  /** The memory's first byte, for the host side of an asynchronous copy. */
-  public Pointer pointer() {
-    return pointer;
+  /** Byte {@code offset} of the memory, for the host side of an asynchronous copy. */
+  public Pointer pointer(long offset) {
+    return pointer.withByteOffset(offset);
   }
 
   /** The memory's first byte, as kernels address it. */

@@ -1,6 +1,7 @@
 package dev.nimble.cuda.record;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaEvent;
@@ -12,6 +13,8 @@ import dev.nimble.cuda.op.CudaKernel;
 import dev.nimble.cuda.op.CudaKernels;
 import dev.nimble.cuda.op.Launch;
 import dev.nimble.cuda.op.Operands;
+import dev.nimble.device.BoundBuffers;
+import dev.nimble.device.DeviceBuffer;
 import dev.nimble.device.Recording;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.InvalidArgumentException;
@@ -55,8 +58,7 @@ public final class CudaRecording implements Recording {
   private final Map<Integer, BoundNode> nodes = new LinkedHashMap<>();
   private final StepMemory memory;
   private final StepStreams streams;
-  private final List<Tensor> inputs;
-  private final List<Tensor> outputs;
+  private final BoundBuffers buffers;
   private final Tuning tuning;
   private CudaGraph.@Nullable Exec exec;
   private CudaGraph.@Nullable Contents contents;
@@ -66,6 +68,7 @@ public final class CudaRecording implements Recording {
   /**
    * Records {@code plan}. The context must be current.
    *
+   * @param resident inputs and outputs that no step copies
    * @param priority of its streams, within {@link CudaContext#streamPriorities}; the graph's nodes
    *     keep it
    * @param onClose called once, when the recording is closed
@@ -74,6 +77,7 @@ public final class CudaRecording implements Recording {
       CudaContext context,
       CudaKernels kernels,
       ExecutionPlan plan,
+      ImmutableSet<Value> resident,
       Mode mode,
       int priority,
       Runnable onClose) {
@@ -84,11 +88,16 @@ public final class CudaRecording implements Recording {
     this.tuning = tuning(chosen);
     kernels.compile(chosen);
     try {
-      this.memory = owned.own(new StepMemory(context, plan));
+      this.memory = owned.own(new StepMemory(context, plan, resident));
       bind(plan, chosen);
       this.streams = owned.own(new StepStreams(context, plan, memory, nodes, priority));
-      this.inputs = graph.inputs().stream().map(memory::input).toList();
-      this.outputs = graph.outputs().stream().map(memory::output).toList();
+      this.buffers =
+          new BoundBuffers(
+              graph,
+              resident,
+              memory::input,
+              memory::output,
+              value -> memory.resident(value, this::checkOpen));
       prerun();
       if (mode == Mode.GRAPH) {
         capture();
@@ -218,21 +227,19 @@ public final class CudaRecording implements Recording {
   @Override
   public Tensor input(int index) {
     checkOpen();
-    return at(inputs, index, "input");
+    return buffers.input(index);
   }
 
   @Override
   public Tensor output(int index) {
     checkOpen();
-    return at(outputs, index, "output");
+    return buffers.output(index);
   }
 
-  private static <T> T at(List<T> all, int index, String what) {
-    if (index < 0 || index >= all.size()) {
-      throw new InvalidArgumentException(
-          "there is no " + what + " " + index + "; the recording has " + all.size());
-    }
-    return all.get(index);
+  @Override
+  public DeviceBuffer resident(Value value) {
+    checkOpen();
+    return buffers.resident(value);
   }
 
   @Override
@@ -417,7 +424,11 @@ public final class CudaRecording implements Recording {
 
   private Value variable(int index, Tensor tensor) {
     checkOpen();
-    Value variable = at(graph.variables(), index, "variable");
+    if (index < 0 || index >= graph.variables().size()) {
+      throw new InvalidArgumentException(
+          "there is no variable " + index + "; the recording has " + graph.variables().size());
+    }
+    Value variable = graph.variables().get(index);
     if (!tensor.type().equals(variable.type())) {
       throw new InvalidArgumentException(
           "cannot copy between " + variable.type() + " and " + tensor.type());

@@ -5,7 +5,6 @@ import dev.nimble.cuda.driver.CudaContext;
 import dev.nimble.cuda.driver.CudaStream;
 import dev.nimble.cuda.driver.DeviceAddress;
 import dev.nimble.cuda.driver.DeviceMemory;
-import dev.nimble.cuda.driver.PinnedMemory;
 import dev.nimble.cuda.driver.Resources;
 import dev.nimble.error.DeviceException;
 import dev.nimble.error.InvalidPlanException;
@@ -19,39 +18,45 @@ import java.nio.ByteOrder;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * The memory of a recording: one allocation on the GPU that holds every region, and pinned host
- * memory that mirrors inputs and outputs.
+ * memory that mirrors inputs and outputs, except those that are resident.
  *
  * <p>Between inputs and outputs lie two words for reports of bad contents. The copy of the inputs
- * clears them and the copy of the outputs fetches them, so that a step has one copy each way.
+ * clears them and the copy of the outputs fetches them, so that a step has one copy each way, and
+ * one more for each gap that residents make.
  */
 final class StepMemory implements AutoCloseable {
   private static final int REPORT_BYTES = Slice.ALIGNMENT;
 
+  private final CudaContext context;
   private final ExecutionPlan plan;
   private final Graph graph;
   private final Resources owned = new Resources();
   private final DeviceMemory device;
-  private final PinnedMemory toDevice;
-  private final PinnedMemory toHost;
+  private final Staging toDevice;
+  private final Staging toHost;
+  private final ByteBuffer reported;
   private final Map<Slice.Region, Long> bases = new EnumMap<>(Slice.Region.class);
-  private final DeviceAddress inputs;
   private final DeviceAddress report;
   private final long reportBase;
-  private final long inputBytes;
   private final long outputBytes;
 
   /**
    * Allocates, and uploads constants and the initial contents of variables.
    *
+   * @param resident inputs and outputs that no step copies
    * @throws DeviceException if memory runs out; nothing is leaked
    */
-  StepMemory(CudaContext context, ExecutionPlan plan) {
+  StepMemory(CudaContext context, ExecutionPlan plan, Set<Value> resident) {
+    this.context = context;
     this.plan = plan;
     this.graph = plan.graph();
-    this.inputBytes = aligned(plan.bytesOf(Slice.Region.INPUT));
+    long inputBytes = aligned(plan.bytesOf(Slice.Region.INPUT));
     this.outputBytes = aligned(plan.bytesOf(Slice.Region.OUTPUT));
     long base = 0;
     bases.put(Slice.Region.INPUT, base);
@@ -64,14 +69,12 @@ final class StepMemory implements AutoCloseable {
       bases.put(region, base);
       base += aligned(plan.bytesOf(region));
     }
-    int hostInput = hostBytes(inputBytes);
-    int hostOutput = hostBytes(outputBytes);
     try {
       device = owned.own(new DeviceMemory(context, base));
-      toDevice = owned.own(new PinnedMemory(context, hostInput));
-      toHost = owned.own(new PinnedMemory(context, hostOutput));
-      inputs = device.at(0);
+      toDevice = owned.own(new Staging(context, device, staged(graph.inputs(), resident)));
+      toHost = owned.own(new Staging(context, device, staged(graph.outputs(), resident)));
       report = device.at(reportBase);
+      reported = toHost.at(reportBase).slice().order(ByteOrder.nativeOrder());
       device.clear(0, base);
       for (Value value : graph.values()) {
         if (value.kind() == Value.Kind.CONSTANT) {
@@ -89,12 +92,17 @@ final class StepMemory implements AutoCloseable {
     return (bytes + Slice.ALIGNMENT - 1) / Slice.ALIGNMENT * Slice.ALIGNMENT;
   }
 
-  private static int hostBytes(long bytes) {
-    if (bytes + REPORT_BYTES > Integer.MAX_VALUE) {
-      throw new DeviceException(
-          "inputs or outputs of " + bytes + " bytes exceed 2 GiB of staging memory");
+  /** What a step copies of {@code values}, and the report. */
+  private SortedMap<Long, Long> staged(List<Value> values, Set<Value> resident) {
+    SortedMap<Long, Long> pieces = new TreeMap<>();
+    pieces.put(reportBase, (long) REPORT_BYTES);
+    for (Value value : values) {
+      if (!resident.contains(value)) { // an empty value may share its offset with another
+        Slice slice = plan.sliceOf(value);
+        pieces.merge(offset(slice), aligned(slice.size()), Math::max);
+      }
     }
-    return (int) bytes + REPORT_BYTES;
+    return pieces;
   }
 
   private long offset(Slice slice) {
@@ -125,46 +133,44 @@ final class StepMemory implements AutoCloseable {
     return device.sizeBytes();
   }
 
-  /** Enqueues the copy of inputs, which clears the report. */
+  /** Enqueues the copies of inputs, which clear the report. */
   void upload(CudaStream stream) {
-    stream.upload(toDevice, inputs, inputBytes + REPORT_BYTES);
+    toDevice.upload(stream);
   }
 
-  /** Enqueues the copy of report and outputs. */
+  /** Enqueues the copies of report and outputs. */
   void download(CudaStream stream) {
-    stream.download(report, toHost, REPORT_BYTES + outputBytes);
+    toHost.download(stream);
   }
 
-  /** The host side of a graph input. */
+  /** The host side of a graph input that is not resident. */
   Tensor input(Value value) {
-    return Tensor.wrap(value.type(), window(toDevice, plan.sliceOf(value).offset()));
+    return Tensor.wrap(value.type(), toDevice.at(offset(plan.sliceOf(value))));
   }
 
-  /** The host side of a graph output. */
+  /** The host side of a graph output that is not resident. */
   Tensor output(Value value) {
     Slice slice = plan.sliceOf(value);
     if (slice.region() != Slice.Region.OUTPUT) {
       throw new InvalidPlanException("the output " + value + " lies in " + slice);
     }
-    return Tensor.wrap(value.type(), window(toHost, REPORT_BYTES + slice.offset()));
+    return Tensor.wrap(value.type(), toHost.at(offset(slice)));
   }
 
-  private static ByteBuffer window(PinnedMemory memory, long offset) {
-    return memory
-        .bytes()
-        .duplicate()
-        .order(ByteOrder.nativeOrder())
-        .position(Math.toIntExact(offset));
+  /** The GPU's side of a resident input or output, for the caller. */
+  ResidentBuffer resident(Value value, Runnable checkOpen) {
+    return new ResidentBuffer(
+        context, device, offset(plan.sliceOf(value)), value.type(), checkOpen);
   }
 
   /** The node whose contents were bad in the last step, as its number plus 1; 0 if none were. */
   long reportedNode() {
-    return toHost.bytes().getLong(0);
+    return reported.getLong(0);
   }
 
   /** The element that the node could not use. */
   long reportedElement() {
-    return toHost.bytes().getLong(Long.BYTES);
+    return reported.getLong(Long.BYTES);
   }
 
   void read(Value variable, Tensor destination) {
@@ -188,10 +194,7 @@ final class StepMemory implements AutoCloseable {
     device.clear(reportBase, outputs + outputBytes - reportBase);
     device.clear(
         offset(new Slice(Slice.Region.ARENA, 0, 0)), aligned(plan.bytesOf(Slice.Region.ARENA)));
-    ByteBuffer host = toHost.bytes();
-    for (int i = 0; i < host.capacity(); i++) {
-      host.put(i, (byte) 0);
-    }
+    toHost.clear();
   }
 
   /** The workspace of {@code node}, if it has one. */

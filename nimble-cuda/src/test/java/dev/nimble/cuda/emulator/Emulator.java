@@ -330,6 +330,14 @@ public final class Emulator {
     send("empty " + (empty ? 1 : 0));
   }
 
+  /**
+   * Whether the arguments of a launch must lie in one buffer as the kernel's parameters would: then
+   * a size that is not the parameter's is noticed.
+   */
+  public static void packedArguments(boolean packed) {
+    send("packed " + (packed ? 1 : 0));
+  }
+
   /** How many GPUs there are. */
   public static void devices(int count) {
     send("devices " + count);
@@ -379,6 +387,11 @@ public final class Emulator {
   /** The same, of the calling thread only. */
   public static Map<String, Long> callsOfThisThread() {
     return parse(send("threadcalls"));
+  }
+
+  /** Bytes that copies have moved between host and GPUs since {@link #forgetCalls}. */
+  public static long hostBytes() {
+    return Long.parseLong(send("hostbytes"));
   }
 
   /** Kernels that were launched or captured since {@link #reset}. */

@@ -28,6 +28,7 @@ class OperatorsTest {
     assumeTrue(Emulator.obstacle().isEmpty(), Emulator::obstacle);
     Emulator.install();
     Emulator.reset();
+    Emulator.packedArguments(true);
   }
 
   /** Elementwise operators, whose kernels are all generated: few, since each takes compiling. */
