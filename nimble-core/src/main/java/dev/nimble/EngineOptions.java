@@ -16,10 +16,7 @@ import dev.nimble.transform.Transforms;
  *     them, and {@link Engine#resident} is their buffer
  */
 public record EngineOptions(
-    String device,
-    SchedulingPolicy policy,
-    Transforms transforms,
-    ImmutableSet<String> resident) {
+    String device, SchedulingPolicy policy, Transforms transforms, ImmutableSet<String> resident) {
   /** The best device of this machine, the Nimble policy, all transforms. */
   public static EngineOptions defaults() {
     return new EngineOptions("auto", Policies.nimble(), Transforms.all(), ImmutableSet.of());

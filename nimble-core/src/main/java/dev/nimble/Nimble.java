@@ -85,8 +85,7 @@ public final class Nimble {
       Engine.Owned alsoClosed,
       PrepareEvent event) {
     try {
-      Engine engine =
-          new Engine(captured, plan, device.target(), recording, resident, alsoClosed);
+      Engine engine = new Engine(captured, plan, device.target(), recording, resident, alsoClosed);
       event
           .of(captured.name(), plan.kernels().device(), plan.schedule().policy())
           .done(

@@ -3,8 +3,8 @@ package dev.nimble;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.sun.management.ThreadMXBean;
 import com.google.common.collect.ImmutableSet;
+import com.sun.management.ThreadMXBean;
 import dev.nimble.device.Device;
 import dev.nimble.device.cpu.CpuDeviceProvider;
 import dev.nimble.error.InvalidArgumentException;
@@ -125,7 +125,11 @@ class EngineTest {
           .isInstanceOf(InvalidArgumentException.class)
           .hasMessageContaining("withResident");
     }
-    assertThatThrownBy(() -> Nimble.prepare(small(), EngineOptions.defaults().withDevice("cpu").withResident("x", "w", "v")))
+    assertThatThrownBy(
+            () ->
+                Nimble.prepare(
+                    small(),
+                    EngineOptions.defaults().withDevice("cpu").withResident("x", "w", "v")))
         .isInstanceOf(InvalidArgumentException.class)
         .hasMessageContaining("neither inputs nor outputs: [w, v]");
   }
